@@ -1,0 +1,32 @@
+-- needs: waiting marker events
+-- Delayed jobs: score = due ms * 4096 + place inside that millisecond.
+
+-- Delays a job until `due` (ms), behind those that are due in the same millisecond.
+function L.add_delayed(b, id, due)
+  local low = due * 4096
+  local high = (due + 1) * 4096 - 1
+  local last = rc('ZREVRANGEBYSCORE', b .. 'delayed', int(high), int(low), 'WITHSCORES', 'LIMIT', 0, 1)[2]
+  local score = low
+  if last then
+    last = tonumber(last)
+    score = last >= high and high or last + 1
+  end
+  rc('ZADD', b .. 'delayed', int(score), id)
+end
+
+-- Makes due jobs wait, at most 1000 at once. Returns how many.
+function L.promote_due(b, now, paused, blocked)
+  local due = rc('ZRANGEBYSCORE', b .. 'delayed', 0, int((now + 1) * 4096 - 1), 'LIMIT', 0, 1000)
+  local n = #due
+  if n == 0 then return 0 end
+  rc('ZREM', b .. 'delayed', unpack(due))
+  for i = 1, n do
+    local id = due[i]
+    local key = b .. id
+    L.add_waiting(b, id, rc('HGET', key, 'priority'), false, paused, true)
+    L.emit(b, 'waiting', 'jobId', id, 'prev', 'delayed')
+    rc('HSET', key, 'delay', '0')
+  end
+  L.wake(b, blocked)
+  return n
+end

@@ -1,0 +1,18 @@
+-- The marker wakes workers: member '0' says that there may be a job to take, member '1' when the next delayed one is due.
+
+-- Two answers: is the queue paused, and may nothing be taken from it now (paused, or as many active as it allows)?
+function L.blocked(b)
+  local m = rc('HMGET', b .. 'meta', 'paused', 'concurrency')
+  if m[1] then return true, true end
+  return false, m[2] and rc('LLEN', b .. 'active') >= tonumber(m[2]) or false
+end
+
+function L.wake(b, blocked)
+  if not blocked then rc('ZADD', b .. 'marker', '0', '0') end
+end
+
+-- Sets the marker of delayed jobs to the earliest one. Done also on a paused queue: due jobs must leave the delayed set.
+function L.wake_delayed(b)
+  local first = rc('ZRANGE', b .. 'delayed', 0, 0, 'WITHSCORES')
+  if first[2] then rc('ZADD', b .. 'marker', tonumber(first[2]) / 4096, '1') end
+end
