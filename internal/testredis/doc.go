@@ -1,0 +1,12 @@
+// Package testredis gives tests a Redis of their own.
+//
+//   - [Start] runs a private redis-server that a test may stop, restart and pause.
+//   - [Shared] gives an empty database on one server that all tests of the
+//     binary use: the fast way for tests that only store and read.
+//   - [Mini] is an in-process server, and [Any] is Shared where redis-server
+//     is installed and Mini elsewhere.
+//   - [Proxy] stands between a client and a server, and breaks the connection on demand.
+//
+// Servers listen on free loopback ports, and end with the test; one whose test
+// binary was killed ends with that binary.
+package testredis
