@@ -1,19 +1,19 @@
 -- needs: waiting delayed marker events jobkeys
 -- Jobs that wait for their children. `pb` and `pid` are the base and the id of the parent; its queue may be another one.
 
--- Makes a parent that has left `waiting-children` (or was delayed) wait, or be delayed as its own options say.
-function L.move_parent(pb, pid, now)
+-- Makes a parent that has left `waiting-children` (or was delayed) wait, or be delayed as its own options say. Quiet: without an event.
+function L.move_parent(pb, pid, now, quiet)
   local h = rc('HMGET', pb .. pid, 'priority', 'delay')
   local delay = tonumber(h[2]) or 0
   if delay > 0 then
     local due = int(now + delay)
     rc('ZADD', pb .. 'delayed', int(tonumber(due) * 4096), pid)
-    L.emit(pb, 'delayed', 'jobId', pid, 'delay', due)
+    if not quiet then L.emit(pb, 'delayed', 'jobId', pid, 'delay', due) end
     return L.wake_delayed(pb)
   end
   local paused, blocked = L.blocked(pb)
   L.add_waiting(pb, pid, h[1], true, paused, blocked)
-  L.emit(pb, 'waiting', 'jobId', pid, 'prev', 'waiting-children')
+  if not quiet then L.emit(pb, 'waiting', 'jobId', pid, 'prev', 'waiting-children') end
 end
 
 -- Releases a parent that waits for children; one that does not is left alone.

@@ -1,0 +1,32 @@
+-- needs: parent jobkeys
+-- Plain removal of a job: all that is kept of it goes, and its parent no longer waits for it. Its place in a list or set
+-- is the caller's to take away.
+--
+-- Hard is for removal in bulk: a parent in the same queue that has waited for this child alone goes with it, one in
+-- another queue is released without an event. Else a parent is released as if the child were done.
+
+-- Frees the deduplication id that a job holds, and drops the job that was kept to follow it.
+function L.free_dedup(b, id, deid)
+  local holder = b .. 'de:' .. deid
+  if rc('GET', holder) == id then rc('DEL', holder, b .. 'dn:' .. deid) end
+end
+
+-- Makes the parent `pkey` no longer wait for the child `key`. `b` is the base of the child's queue.
+function L.detach(b, key, pkey, hard, now)
+  if not pkey or pkey == '' or rc('EXISTS', pkey) == 0 then return end
+  local pending = pkey .. ':dependencies'
+  if rc('SREM', pending, key) == 0 or rc('SCARD', pending) > 0 then return end
+  local pb, pid = L.split(pkey)
+  if rc('ZREM', pb .. 'waiting-children', pid) == 0 then return end
+  if hard and pb == b then return L.remove_job(pb, pid, hard, now) end
+  L.move_parent(pb, pid, now, hard)
+end
+
+-- Removes a job. With keep_dedup the deduplication id that it holds is left: what retention drops had its time.
+function L.remove_job(b, id, hard, now, keep_dedup)
+  local key = b .. id
+  local h = rc('HMGET', key, 'parentKey', 'deid')
+  L.detach(b, key, h[1], hard, now)
+  if h[2] and not keep_dedup then L.free_dedup(b, id, h[2]) end
+  return L.delete_job(key)
+end
