@@ -42,3 +42,11 @@ func (e *Error) Error() string {
 }
 
 func (e *Error) Unwrap() error { return e.Err }
+
+// Transient reports whether an error is of the storage's server or of the way
+// to it, so that the same call may succeed later: the connection is lost, the
+// server restarts or changes its role.
+func Transient(err error) bool {
+	var t interface{ Transient() bool }
+	return errors.As(err, &t) && t.Transient()
+}

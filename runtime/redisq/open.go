@@ -1,0 +1,192 @@
+package redisq
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// DefaultPrefix is what the keys of all queues begin with, here and in Node,
+// unless both are told otherwise.
+const DefaultPrefix = "bull"
+
+// Store is a storage on Redis or Valkey. It is safe for concurrent use.
+type Store struct {
+	client  redis.UniversalClient
+	cluster bool
+	owned   bool // made here, so to be closed here
+	prefix  string
+	mode    string // what scripts get as MODE
+	log     *slog.Logger
+
+	closeOnce sync.Once
+	closeErr  error
+}
+
+// Option changes how a Store works.
+type Option func(*Store)
+
+// Prefix sets what the keys of all queues begin with; the default is "bull".
+// Peers that share queues must use the same. It may contain colons and braces.
+func Prefix(prefix string) Option {
+	return func(s *Store) { s.prefix = prefix }
+}
+
+// Peers5 says that BullMQ 5.x pauses and resumes queues that this store works
+// with. Jobs added to a paused queue then go where 5.x looks for them when it
+// resumes; without this option its resume would lose them. It costs 6.x peers
+// only that they do not count such jobs until the queue is resumed.
+func Peers5() Option {
+	return func(s *Store) { s.mode = "5" }
+}
+
+// Logger sets where the store reports what it survives by itself; the default
+// is slog.Default.
+func Logger(log *slog.Logger) Option {
+	return func(s *Store) { s.log = log }
+}
+
+// urlHelp says what a right URL looks like.
+const urlHelp = `use redis://[user:password@]host:6379[/db], rediss://... for TLS, or unix://[user:password@]/path/to/socket[?db=n]`
+
+// Open makes a store with a client of its own. The URL is one of redis://,
+// rediss:// (TLS) or unix://; its query may set options of go-redis, such as
+// pool_size, read_timeout or protocol. It connects when it is first used: call
+// Ping to learn at once whether the server answers.
+func Open(url string, opts ...Option) (*Store, error) {
+	o, err := redis.ParseURL(url)
+	if err != nil {
+		return nil, fmt.Errorf("bullmq: the URL of Redis is not right (%s): %s", withoutURL(err), urlHelp)
+	}
+	o.ContextTimeoutEnabled = true
+	// Retrying is done here: only of what certainly did not happen, and within the context.
+	o.MaxRetries = -1
+	o.DialerRetries = 1
+	s, err := New(redis.NewClient(o), opts...)
+	if err != nil {
+		return nil, err
+	}
+	s.owned = true
+	return s, nil
+}
+
+// withoutURL is an error's text without the URL in it, which may hold a password.
+func withoutURL(err error) string {
+	var inner interface{ Unwrap() error }
+	if errors.As(err, &inner) && inner.Unwrap() != nil {
+		return inner.Unwrap().Error()
+	}
+	return err.Error()
+}
+
+// New makes a store on a client that the program made and goes on to own: Close
+// does not close it. It may be a *redis.Client (also one that follows Sentinel)
+// or a *redis.ClusterClient, with any options. A few connections for blocking
+// calls are opened beside its pool, with the same options.
+func New(client redis.UniversalClient, opts ...Option) (*Store, error) {
+	s := &Store{client: client, prefix: DefaultPrefix, mode: "6", log: slog.Default()}
+	switch c := client.(type) {
+	case *redis.Client:
+		if c == nil {
+			return nil, errors.New("bullmq: the Redis client is nil")
+		}
+	case *redis.ClusterClient:
+		if c == nil {
+			return nil, errors.New("bullmq: the Redis client is nil")
+		}
+		s.cluster = true
+	default:
+		return nil, fmt.Errorf("bullmq: a Redis client of type %T cannot hold queues: use redis.NewClient, NewFailoverClient or NewClusterClient", client)
+	}
+	for _, o := range opts {
+		o(s)
+	}
+	if s.prefix == "" {
+		return nil, errors.New(`bullmq: the prefix is empty: leave it out for the default, "bull"`)
+	}
+	if s.log == nil {
+		s.log = slog.Default()
+	}
+	return s, nil
+}
+
+// Ping reports whether the server answers.
+func (s *Store) Ping(ctx context.Context) error {
+	return s.send(ctx, redis.NewStatusCmd(ctx, "ping"))
+}
+
+// Close closes the connections that were opened by the store itself.
+func (s *Store) Close() error {
+	s.closeOnce.Do(func() {
+		if s.owned {
+			s.closeErr = s.client.Close()
+		}
+	})
+	return s.closeErr
+}
+
+// ErrNoHashTag is returned on a cluster for a queue whose keys would be spread over slots.
+var ErrNoHashTag = errors.New("its keys are not in one slot of the cluster: put a hash tag in the prefix, as in Prefix(\"{jobs}\"), or in the queue's name, as in \"{mail}\"")
+
+// base is what the keys of a queue begin with, "<prefix>:<queue>:". It refuses,
+// before anything is sent, names that no peer accepts, and queues that a
+// cluster cannot hold.
+func (s *Store) base(queue string) (string, error) {
+	if queue == "" {
+		return "", errors.New("bullmq: the queue's name is empty")
+	}
+	if strings.Contains(queue, ":") {
+		return "", fmt.Errorf("bullmq: the queue's name %q contains a colon, which separates the parts of a key", queue)
+	}
+	b := s.prefix + ":" + queue + ":"
+	if s.cluster && hashTag(b) == "" {
+		return "", fmt.Errorf("bullmq: queue %q: %w", queue, ErrNoHashTag)
+	}
+	return b, nil
+}
+
+// hashTag is the part of a key that a cluster finds its slot by, or "" when it takes the whole key.
+func hashTag(key string) string {
+	_, rest, ok := strings.Cut(key, "{")
+	if !ok {
+		return ""
+	}
+	tag, _, ok := strings.Cut(rest, "}")
+	if !ok {
+		return ""
+	}
+	return tag
+}
+
+// dedicate makes a client with a single connection of its own, to the server
+// that holds the queue, for blocking calls. Closing it ends a call under way.
+// The connection is named clientName, if that is not empty.
+func (s *Store) dedicate(ctx context.Context, queue, clientName string) (*redis.Client, error) {
+	b, err := s.base(queue)
+	if err != nil {
+		return nil, err
+	}
+	var o redis.Options
+	switch c := s.client.(type) {
+	case *redis.Client:
+		o = *c.Options()
+	case *redis.ClusterClient:
+		node, err := c.MasterForKey(ctx, b+"meta")
+		if err != nil {
+			return nil, explain(err)
+		}
+		o = *node.Options()
+	}
+	o.PoolSize, o.MinIdleConns, o.MaxIdleConns, o.MaxActiveConns = 1, 0, 1, 1
+	o.MaxRetries, o.DialerRetries = -1, 1
+	o.ConnMaxIdleTime = -1
+	if clientName != "" {
+		o.ClientName = clientName
+	}
+	return redis.NewClient(&o), nil
+}
