@@ -53,6 +53,10 @@ type Consumer interface {
 	// connection of its own. Name is the worker's name, or empty.
 	NewWaiter(queue, name string) Waiter
 
+	// Wake lets some waiter of the queue look for work. A worker that was woken
+	// but has no free slot passes the word on with it.
+	Wake(ctx context.Context, queue string) error
+
 	// Renew makes the locks last d from now, and returns the ids of those that
 	// are lost: gone, or held with another token.
 	Renew(ctx context.Context, queue string, locks []Lock, d time.Duration) (lost []string, err error)

@@ -1,0 +1,119 @@
+package bullmq
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
+)
+
+// ending is what there is to know when a handler has ended, to decide what
+// becomes of its job.
+type ending struct {
+	job    *ActiveJob
+	value  []byte // its result, JSON text
+	err    error
+	stack  string // of the error; empty: its text
+	cause  error  // why its context ended, or nil
+	now    time.Time
+	starts int // how many starts the worker allows; 0: any number
+
+	keepCompleted, keepFailed *Retention // for jobs that do not say
+	delay                     func() (time.Duration, error)
+}
+
+// decide tells what becomes of a job. It is the one place where that is decided.
+func decide(e *ending) storage.Settlement {
+	s := storage.Settlement{ID: e.job.ID, Token: e.job.token}
+	if e.err == nil {
+		s.Kind, s.Value = storage.Completed, e.value
+		s.Keep = retention(e.job.Options.KeepCompleted, e.keepCompleted)
+		return s
+	}
+	var m *moved
+	if errors.As(e.err, &m) {
+		s.Kind, s.Delay, s.Child = m.kind, m.delay, m.child
+		if !m.until.IsZero() {
+			s.Delay = max(0, m.until.Sub(e.now))
+		}
+		return s
+	}
+	if errors.Is(e.cause, ErrShutdown) && isContextError(e.err) {
+		s.Kind = storage.BackToWait // the job did nothing wrong
+		return s
+	}
+	e.describe(&s)
+	delay, again := e.retry(&s)
+	switch {
+	case !again:
+		s.Kind, s.Attempts = storage.Failed, e.job.Options.Attempts
+		s.Keep = retention(e.job.Options.KeepFailed, e.keepFailed)
+	case delay > 0:
+		s.Kind, s.Delay = storage.RetryLater, delay
+	default:
+		s.Kind, s.LIFO = storage.RetryNow, e.job.Options.LIFO
+	}
+	return s
+}
+
+// retry tells whether there is another attempt, and after how long.
+func (e *ending) retry(s *storage.Settlement) (time.Duration, bool) {
+	j := e.job
+	if j.record.AttemptsMade+1 >= j.Options.Attempts || IsUnrecoverable(e.err) || errors.Is(e.cause, ErrCancelled) {
+		return 0, false
+	}
+	if e.starts > 0 && e.starts <= j.record.AttemptsStarted {
+		return 0, false
+	}
+	delay, err := e.delay()
+	if err != nil {
+		s.Reason += " (not retried: " + err.Error() + ")"
+		return 0, false
+	}
+	return delay, delay >= 0
+}
+
+// describe sets the reason and the stacks of a failed attempt.
+func (e *ending) describe(s *storage.Settlement) {
+	reason := e.err.Error()
+	if e.cause != nil && isContextError(e.err) {
+		reason = e.cause.Error()
+	}
+	s.Reason = strings.ToValidUTF8(reason, "\ufffd")
+	stack := e.stack
+	if stack == "" {
+		stack = s.Reason
+	}
+	s.Stack = appendStack(e.job.record.Stack, strings.ToValidUTF8(stack, "\ufffd"), e.job.Options.StackTraceLimit)
+}
+
+// appendStack adds a stack to those of earlier attempts, oldest first, and
+// keeps the last limit of them.
+func appendStack(before []byte, stack string, limit *int) []byte {
+	var all []string
+	if json.Unmarshal(before, &all) != nil {
+		all = nil // a peer wrote something else: peers read that as none
+	}
+	all = append(all, stack)
+	if limit != nil && len(all) > *limit {
+		all = all[len(all)-*limit:]
+	}
+	b := []byte{'['}
+	for i, s := range all {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendString(b, s)
+	}
+	return append(b, ']')
+}
+
+// retention is what the job says, else the worker, else everything is kept.
+func retention(job, worker *Retention) storage.Keep {
+	if job == nil {
+		return worker.stored()
+	}
+	return job.stored()
+}

@@ -1,0 +1,135 @@
+package bullmq
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
+)
+
+// What calls on jobs and queues are refused for; match with errors.Is.
+var (
+	ErrJobNotFound     = storage.ErrJobNotFound
+	ErrLockLost        = storage.ErrLockLost
+	ErrLockMismatch    = storage.ErrLockMismatch
+	ErrNotInState      = storage.ErrNotInState
+	ErrPendingChildren = storage.ErrPendingChildren
+	ErrNoParent        = storage.ErrNoParent
+	ErrOtherParent     = storage.ErrOtherParent
+	ErrScheduled       = storage.ErrScheduled
+	ErrFailedChildren  = storage.ErrFailedChildren
+	ErrLocked          = storage.ErrLocked
+	ErrNotPaused       = storage.ErrNotPaused
+	ErrActiveJobs      = storage.ErrActiveJobs
+	ErrNoChildren      = storage.ErrNoChildren
+	// ErrUncertain: the connection broke after a request was sent. Whether it
+	// was carried out is not known, and it was not repeated.
+	ErrUncertain = storage.ErrUncertain
+)
+
+// Why the context of a handler ended; read with context.Cause.
+var (
+	// ErrShutdown: the worker stops and the grace period is over.
+	ErrShutdown = errors.New("bullmq: the worker is shutting down")
+	// ErrTimeout: the job's timeout is over.
+	ErrTimeout = errors.New("bullmq: the job's timeout is over")
+	// ErrCancelled: the job was cancelled by its id, see Worker.Cancel.
+	ErrCancelled = errors.New("bullmq: the job was cancelled")
+)
+
+var (
+	// ErrJobFailed is in the chain of what Handle.Result returns for a job that failed.
+	ErrJobFailed = errors.New("job failed")
+	// ErrClosed: the client or worker was closed.
+	ErrClosed = errors.New("bullmq: closed")
+	// ErrExpired: the job waited longer than its TTL.
+	ErrExpired = errors.New("job expired before it was started")
+	// ErrAbandoned is what Worker.Run returns when handlers were still running
+	// after all grace; their jobs are recovered by other workers.
+	ErrAbandoned = errors.New("bullmq: jobs were left running")
+)
+
+// JobError is why a job failed.
+type JobError struct {
+	Queue, ID string
+	Reason    string // as it is stored with the job
+}
+
+func (e *JobError) Error() string {
+	return fmt.Sprintf("bullmq: job %q on queue %q failed: %s", e.ID, e.Queue, e.Reason)
+}
+
+// Is reports a JobError as ErrJobFailed.
+func (e *JobError) Is(target error) bool { return target == ErrJobFailed }
+
+// unrecoverable marks an error after which a job is not tried again.
+type unrecoverable struct{ err error }
+
+func (e *unrecoverable) Error() string { return e.err.Error() }
+func (e *unrecoverable) Unwrap() error { return e.err }
+
+// Unrecoverable makes a handler's error final: the job fails, whatever
+// attempts it has left. The text that is stored is that of err.
+func Unrecoverable(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &unrecoverable{err}
+}
+
+// IsUnrecoverable reports whether err, or what it wraps, was marked by Unrecoverable.
+func IsUnrecoverable(err error) bool {
+	var u *unrecoverable
+	return errors.As(err, &u)
+}
+
+// ErrUnimplemented is returned by the handlers of a generated
+// Unimplemented...Handler. It is unrecoverable.
+func ErrUnimplemented(task string) error {
+	return Unrecoverable(fmt.Errorf("task %s is not implemented by this worker", task))
+}
+
+// moved is returned by a handler that did not finish its job but wants it to
+// wait. None of these counts as a failed attempt.
+type moved struct {
+	text  string
+	kind  storage.SettleKind
+	delay time.Duration
+	until time.Time
+	limit time.Duration
+	child string
+}
+
+func (e *moved) Error() string { return e.text }
+
+// DelayUntil returns an error that makes a job wait until t and then run
+// again, without counting an attempt.
+func DelayUntil(t time.Time) error {
+	return &moved{text: "bullmq: job delayed until " + t.Format(time.RFC3339), kind: storage.DelayedUntil, until: t}
+}
+
+// DelayFor returns an error that makes a job wait for d and then run again,
+// without counting an attempt.
+func DelayFor(d time.Duration) error {
+	return &moved{text: "bullmq: job delayed for " + d.String(), kind: storage.DelayedUntil, delay: d}
+}
+
+// BackToWait returns an error that makes a job the next to run, on any worker,
+// without counting an attempt.
+func BackToWait() error {
+	return &moved{text: "bullmq: job put back", kind: storage.BackToWait}
+}
+
+// RateLimited returns an error that puts a job back, first in line, and keeps
+// all workers that have a rate limit from starting jobs for d. It counts no attempt.
+func RateLimited(d time.Duration) error {
+	return &moved{text: "bullmq: rate limited for " + d.String(), kind: storage.BackToWait, limit: d}
+}
+
+// WaitForChildren returns an error that makes a job wait until its pending
+// children are done and then run again, without counting an attempt. When
+// none is pending the job runs again at once.
+func WaitForChildren() error {
+	return &moved{text: "bullmq: job waits for its children", kind: storage.WaitForChildren}
+}

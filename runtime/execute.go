@@ -1,0 +1,217 @@
+package bullmq
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
+)
+
+// newActiveJob makes a job of what the storage returned.
+func (w *Worker) newActiveJob(r *storage.Record, token string, taken time.Time) *ActiveJob {
+	j := &ActiveJob{
+		ID: r.ID, Name: r.Name, Queue: w.queue.Name, Attempt: r.AttemptsMade + 1, Starts: r.AttemptsStarted,
+		Stalls: r.StalledCount, Timestamp: r.Timestamp, Priority: r.Priority, Scheduler: r.Scheduler,
+		record: *r, worker: w, token: token, taken: taken,
+	}
+	j.Options, j.err = w.options.parse(r.Opts)
+	j.Attempts = max(1, j.Options.Attempts)
+	ctx, cancel := context.WithCancelCause(w.handlerCtx)
+	j.ctx, j.cancel = ctx, cancel
+	return j
+}
+
+// execute runs a job and hands its outcome to the pump. Whatever the handler
+// does, a panic or runtime.Goexit included, its slot is free afterwards.
+func (w *Worker) execute(j *ActiveJob) {
+	var value []byte
+	var err error
+	var stack string
+	returned := false
+	defer func() {
+		if !returned {
+			value = nil
+			err, stack = recovered(recover())
+		}
+		w.end(j, value, err, stack)
+	}()
+	value, err = w.call(j)
+	returned = true
+}
+
+// recovered makes an error of how a handler left without returning.
+func recovered(r any) (error, string) {
+	if r == nil {
+		return errors.New("the handler ended its goroutine with runtime.Goexit"), ""
+	}
+	err := fmt.Errorf("panic: %v", r)
+	return err, err.Error() + "\n" + string(debug.Stack())
+}
+
+// call runs the job's handler, if it is to be run at all.
+func (w *Worker) call(j *ActiveJob) ([]byte, error) {
+	if err := w.refuse(j); err != nil {
+		return nil, Unrecoverable(err)
+	}
+	ctx := context.Context(&jobContext{Context: j.ctx, job: j})
+	if t := j.Options.Timeout; t > 0 {
+		limited, cancel := context.WithTimeoutCause(ctx, t, ErrTimeout)
+		defer cancel()
+		j.ctx, ctx = limited, limited
+	}
+	w.hooks.active(j)
+	value, err := w.handlers[j.Name](ctx, j)
+	var m *moved
+	if errors.As(err, &m) && m.limit > 0 {
+		// Before the job is put back: no worker must take it at once.
+		if herr := w.store.Hold(context.WithoutCancel(ctx), j.Queue, m.limit); herr != nil {
+			w.report(fmt.Errorf("bullmq: rate limit of queue %q: %w", j.Queue, herr))
+		}
+	}
+	return value, err
+}
+
+// refuse tells why a job is failed without being run, or nil.
+func (w *Worker) refuse(j *ActiveJob) error {
+	switch {
+	case j.record.Deferred != "":
+		return errors.New(j.record.Deferred)
+	case w.cfg.maxStarted > 0 && j.Starts > w.cfg.maxStarted:
+		return errors.New("job started more than allowable limit")
+	case j.record.Missing || j.Name == "" && w.handlers[""] == nil:
+		return fmt.Errorf("job %q on queue %q has no name and data: it was removed while it was listed", j.ID, j.Queue)
+	case j.err != nil:
+		return j.err
+	case w.handlers[j.Name] == nil:
+		return fmt.Errorf("no handler for task %q on queue %q (job %q)", j.Name, j.Queue, j.ID)
+	case j.Options.TTL > 0 && j.Starts <= 1 && w.now().Sub(j.Timestamp.Add(j.Options.Delay)) > j.Options.TTL:
+		return fmt.Errorf("%w: it waited longer than %v", ErrExpired, j.Options.TTL)
+	}
+	return nil
+}
+
+// end decides what becomes of a job whose handler has ended.
+func (w *Worker) end(j *ActiveJob, value []byte, err error, stack string) {
+	cause := context.Cause(j.ctx)
+	j.cancel(nil)
+	e := &ending{
+		job: j, value: value, err: err, stack: stack, cause: cause, now: w.now(), starts: w.cfg.maxStarted,
+		keepCompleted: w.cfg.keepCompleted, keepFailed: w.cfg.keepFailed,
+		delay: func() (time.Duration, error) { return w.backoffOf(j, err) },
+	}
+	j.end, j.err = decide(e), err
+	w.pump.finish(j)
+}
+
+// backoffOf asks the job's backoff, which may be a function of the user's.
+func (w *Worker) backoffOf(j *ActiveJob, err error) (d time.Duration, problem error) {
+	defer func() {
+		if r := recover(); r != nil {
+			problem = fmt.Errorf("backoff strategy %q panicked: %v", j.Options.Backoff.Type, r)
+		}
+	}()
+	return w.retryDelay(&j.Options.Backoff, j.Attempt, j, err)
+}
+
+// conclude books the storage's answer to a job's outcome. It is false when the
+// outcome was refused and there is another one to be sent.
+func (w *Worker) conclude(ctx context.Context, j *ActiveJob, refused error) bool {
+	switch {
+	case refused == nil:
+		j.state.Store(jobGone)
+		w.announce(j)
+	case errors.Is(refused, ErrPendingChildren) || errors.Is(refused, ErrFailedChildren):
+		return w.failInstead(j, refused)
+	case errors.Is(refused, ErrNoChildren):
+		j.end = storage.Settlement{ID: j.ID, Token: j.token, Kind: storage.BackToWait}
+		return false
+	case errors.Is(refused, ErrLockLost) || errors.Is(refused, ErrLockMismatch) || errors.Is(refused, ErrJobNotFound):
+		j.state.Store(jobGone)
+		w.lockLost(ctx, j, refused)
+	default:
+		j.state.Store(jobGone)
+		w.report(refused)
+	}
+	return true
+}
+
+// failInstead makes a refused completion a failed attempt, as peers do.
+func (w *Worker) failInstead(j *ActiveJob, refused error) bool {
+	if j.end.Kind != storage.Completed && !errors.Is(refused, ErrFailedChildren) || j.end.Kind == storage.Failed {
+		j.state.Store(jobGone)
+		w.report(refused)
+		return true
+	}
+	err := refused
+	if errors.Is(refused, ErrFailedChildren) {
+		err = Unrecoverable(refused)
+	}
+	j.err = err
+	j.end = decide(&ending{
+		job: j, err: err, now: w.now(), starts: w.cfg.maxStarted, keepFailed: w.cfg.keepFailed,
+		delay: func() (time.Duration, error) { return w.backoffOf(j, err) },
+	})
+	return false
+}
+
+// announce tells hooks and log about a settled job.
+func (w *Worker) announce(j *ActiveJob) {
+	switch j.end.Kind {
+	case storage.Completed:
+		w.hooks.completed(j, j.end.Value)
+	case storage.Failed:
+		w.log.Warn("bullmq: job failed", "queue", j.Queue, "job", j.Name, "id", j.ID, "attempt", j.Attempt, "error", j.end.Reason)
+		w.hooks.failed(j, j.err, true)
+	case storage.RetryNow, storage.RetryLater:
+		w.hooks.failed(j, j.err, false)
+	}
+}
+
+// lockLost tells that a job is not this worker's any more.
+func (w *Worker) lockLost(ctx context.Context, j *ActiveJob, why error) {
+	j.cancel(ErrLockLost)
+	w.log.WarnContext(ctx, "bullmq: lock lost, the job's outcome is dropped", "queue", j.Queue, "job", j.Name, "id", j.ID, "error", why)
+	w.hooks.lockLost(j)
+}
+
+func (w *Worker) report(err error) {
+	w.log.Error("bullmq: worker", "queue", w.queue.Name, "error", err)
+	w.hooks.error(err)
+}
+
+func isContextError(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// optionCache reads each text of options once: most jobs of a queue have the same.
+type optionCache struct {
+	mu    sync.RWMutex
+	known map[string]*Options
+}
+
+// maxCachedOptions bounds the cache; options with ids in them never repeat.
+const maxCachedOptions = 1000
+
+func (c *optionCache) parse(text []byte) (*Options, error) {
+	c.mu.RLock()
+	o := c.known[string(text)]
+	c.mu.RUnlock()
+	if o != nil {
+		return o, nil
+	}
+	read, err := ParseOptions(text)
+	if err != nil {
+		return &Options{}, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.known == nil || len(c.known) >= maxCachedOptions {
+		c.known = make(map[string]*Options)
+	}
+	c.known[string(text)] = &read
+	return &read, nil
+}

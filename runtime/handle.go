@@ -1,0 +1,71 @@
+package bullmq
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
+)
+
+// Handle refers to a job that was added, and to its result of type R.
+type Handle[R any] struct {
+	// ID is the job's id on its queue.
+	ID string
+	// Queue is the queue's name.
+	Queue string
+	// Existing is true when nothing was added because a job with the same
+	// custom or deduplication id was there: the handle refers to that one.
+	Existing bool
+
+	client *Client
+}
+
+// Result waits until the job is finished and returns what its handler
+// returned. It returns a *JobError (ErrJobFailed) when the job failed for
+// good, and ErrJobNotFound when it was removed, which happens to a job with
+// KeepNone that finished before anybody waited. Give ctx a deadline: a job may
+// wait for a worker for ever.
+//
+// The first call for a queue opens a connection on which all results of that
+// queue are waited for.
+func (h *Handle[R]) Result(ctx context.Context) (R, error) {
+	var result R
+	if h.client == nil {
+		return result, errNoClient
+	}
+	value, err := h.client.await(ctx, h.Queue, h.ID)
+	if err != nil {
+		return result, err
+	}
+	if len(value) == 0 {
+		value = []byte("null")
+	}
+	if err := json.Unmarshal(value, &result); err != nil {
+		return result, fmt.Errorf("bullmq: result of job %q on queue %q: %w", h.ID, h.Queue, explain(err))
+	}
+	return result, nil
+}
+
+// State is where the job is in its life now.
+func (h *Handle[R]) State(ctx context.Context) (State, error) {
+	if h.client == nil {
+		return "", errNoClient
+	}
+	return h.client.store.State(ctx, h.Queue, h.ID)
+}
+
+// State is where a job is in its life.
+type State = storage.State
+
+// The states of a job.
+const (
+	StateWaiting         = storage.StateWaiting
+	StateActive          = storage.StateActive
+	StateDelayed         = storage.StateDelayed
+	StatePrioritized     = storage.StatePrioritized
+	StateWaitingChildren = storage.StateWaitingChildren
+	StateCompleted       = storage.StateCompleted
+	StateFailed          = storage.StateFailed
+	StateUnknown         = storage.StateUnknown
+)

@@ -1,0 +1,142 @@
+package bullmq
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
+)
+
+// Job is a job that a handler works on: its payload, and what ActiveJob tells of it.
+type Job[P any] struct {
+	*ActiveJob
+	// Data is the payload.
+	Data P
+}
+
+// SetData replaces the payload, in the storage and in Data. A retried job
+// then gets the new one.
+func (j *Job[P]) SetData(ctx context.Context, p P) error {
+	text, err := encodeJSON(p)
+	if err != nil {
+		return fmt.Errorf("bullmq: data of job %q: %w", j.ID, err)
+	}
+	if err := j.usable(); err != nil {
+		return err
+	}
+	if err := j.worker.store.UpdateData(ctx, j.Queue, j.ID, text); err != nil {
+		return err
+	}
+	j.Data = p
+	return nil
+}
+
+// ActiveJob is what a worker knows of a job that it took, whatever its payload.
+// Its methods return ErrLockLost once the job is not this worker's any more.
+type ActiveJob struct {
+	ID, Name, Queue string
+	// Attempt is the number of this attempt, from 1. Runs that ended with an
+	// error such as DelayUntil, and stalled ones, are not counted.
+	Attempt int
+	// Attempts is how many attempts the job has in all, at least 1.
+	Attempts int
+	// Starts is how often the job was started, this time included.
+	Starts int
+	// Stalls is how often a worker that had the job vanished.
+	Stalls int
+	// Timestamp is when the job was made.
+	Timestamp time.Time
+	Priority  int
+	// Scheduler is the id of the scheduler that made the job, or empty.
+	Scheduler string
+	// Options are those that the job was added with. They are not to be changed.
+	Options *Options
+
+	record storage.Record
+	worker *Worker
+	token  string
+	taken  time.Time // when the lock was set or renewed last, by the monotonic clock
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	state  atomic.Int32 // a jobState
+	end    storage.Settlement
+	err    error // what the handler returned, nil when it completed
+}
+
+// jobState is how far this worker is with a job.
+type jobState = int32
+
+const (
+	jobHeld     jobState = iota // taken, and its lock is renewed
+	jobSettling                 // a call that settles it is under way
+	jobGone                     // settled, or lost
+)
+
+// Record is the job as it was stored when this worker took it. It is not to be changed.
+func (j *ActiveJob) Record() *storage.Record { return &j.record }
+
+// Token is what the job is locked with.
+func (j *ActiveJob) Token() string { return j.token }
+
+// Logger is the worker's logger with the job's queue, name, id and attempt.
+func (j *ActiveJob) Logger() *slog.Logger {
+	return j.worker.log.With("queue", j.Queue, "job", j.Name, "id", j.ID, "attempt", j.Attempt)
+}
+
+// Progress tells peers how far the job is: any value with a JSON form, such as
+// a number of percent or a struct.
+func (j *ActiveJob) Progress(ctx context.Context, value any) error {
+	text, err := encodeJSON(value)
+	if err != nil {
+		return fmt.Errorf("bullmq: progress of job %q: %w", j.ID, err)
+	}
+	if err := j.usable(); err != nil {
+		return err
+	}
+	if err := j.worker.store.UpdateProgress(ctx, j.Queue, j.ID, text); err != nil {
+		return err
+	}
+	j.worker.hooks.progress(j, text)
+	return nil
+}
+
+// Log adds a line to the job's log, of which as many lines are kept as the
+// job's options say.
+func (j *ActiveJob) Log(ctx context.Context, line string) error {
+	if err := j.usable(); err != nil {
+		return err
+	}
+	_, err := j.worker.store.AddLog(ctx, j.Queue, j.ID, line, j.Options.KeepLogs)
+	return err
+}
+
+func (j *ActiveJob) usable() error {
+	if j.worker == nil || j.state.Load() == jobGone {
+		return &storage.Error{Op: "use", Queue: j.Queue, Job: j.ID, Err: ErrLockLost}
+	}
+	return nil
+}
+
+type jobKey struct{}
+
+// jobContext is a handler's context: it carries the job without another layer of contexts.
+type jobContext struct {
+	context.Context
+	job *ActiveJob
+}
+
+func (c *jobContext) Value(key any) any {
+	if key == (jobKey{}) {
+		return c.job
+	}
+	return c.Context.Value(key)
+}
+
+// JobFrom returns the job that a handler's context belongs to, or nil.
+func JobFrom(ctx context.Context) *ActiveJob {
+	j, _ := ctx.Value(jobKey{}).(*ActiveJob)
+	return j
+}

@@ -1,0 +1,217 @@
+package bullmq
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+)
+
+// ParseOptions reads options as a peer stored them. Options of other types
+// than this library's, such as a delay that is a text, are kept as unknown.
+func ParseOptions(text []byte) (Options, error) {
+	var o Options
+	if len(text) == 0 {
+		return o, nil
+	}
+	var m map[string]json.RawMessage
+	if err := json.Unmarshal(text, &m); err != nil {
+		return o, fmt.Errorf("bullmq: options %.60q: %w", text, err)
+	}
+	for name, raw := range m {
+		if string(raw) == "null" {
+			continue
+		}
+		if read, ok := optionReaders[name]; ok && read(&o, raw) == nil {
+			continue
+		}
+		if o.Unknown == nil {
+			o.Unknown = map[string]json.RawMessage{}
+		}
+		o.Unknown[name] = raw
+	}
+	return o, nil
+}
+
+// optionReaders read each stored option by the name that peers give it.
+var optionReaders = map[string]func(*Options, json.RawMessage) error{
+	"attempts":         func(o *Options, r json.RawMessage) error { return readInt(r, &o.Attempts) },
+	"backoff":          readBackoff,
+	"delay":            func(o *Options, r json.RawMessage) error { return readMillis(r, &o.Delay) },
+	"priority":         func(o *Options, r json.RawMessage) error { return readInt(r, &o.Priority) },
+	"lifo":             func(o *Options, r json.RawMessage) error { return json.Unmarshal(r, &o.LIFO) },
+	"jobId":            func(o *Options, r json.RawMessage) error { return json.Unmarshal(r, &o.JobID) },
+	"timestamp":        readTimestamp,
+	"removeOnComplete": func(o *Options, r json.RawMessage) error { return readRetention(r, &o.KeepCompleted) },
+	"removeOnFail":     func(o *Options, r json.RawMessage) error { return readRetention(r, &o.KeepFailed) },
+	"sizeLimit":        func(o *Options, r json.RawMessage) error { return readInt(r, &o.SizeLimit) },
+	"kl":               func(o *Options, r json.RawMessage) error { return readInt(r, &o.KeepLogs) },
+	"stackTraceLimit":  readStackTraceLimit,
+	"de":               readDedup,
+	"parent":           readParentOption,
+	"tm":               func(o *Options, r json.RawMessage) error { return json.Unmarshal(r, &o.Telemetry) },
+	"omc":              func(o *Options, r json.RawMessage) error { return json.Unmarshal(r, &o.OmitContext) },
+	"fpof":             readPolicy(OnFailFail),
+	"cpof":             readPolicy(OnFailContinue),
+	"idof":             readPolicy(OnFailIgnore),
+	"rdof":             readPolicy(OnFailRemove),
+	"gen":              readOwn,
+}
+
+// OnFail is what the job's parent does when the job fails for good.
+func (o *Options) OnFail() OnFail { return o.onFail }
+
+func readInt(r json.RawMessage, to *int) error {
+	var f float64
+	if err := json.Unmarshal(r, &f); err != nil {
+		return err
+	}
+	if math.Abs(f) > 1<<53 {
+		return fmt.Errorf("%v is out of range", f)
+	}
+	*to = int(f)
+	return nil
+}
+
+// readMillis reads a number of milliseconds; what does not fit a Duration (292
+// years) is the longest one that does.
+func readMillis(r json.RawMessage, to *time.Duration) error {
+	var f float64
+	if err := json.Unmarshal(r, &f); err != nil {
+		return err
+	}
+	*to = millisDuration(f)
+	return nil
+}
+
+func millisDuration(ms float64) time.Duration {
+	ns := ms * float64(time.Millisecond)
+	switch {
+	case ns >= math.MaxInt64:
+		return math.MaxInt64
+	case ns <= math.MinInt64:
+		return math.MinInt64
+	}
+	return time.Duration(ns)
+}
+
+func readTimestamp(o *Options, r json.RawMessage) error {
+	var ms float64
+	if err := json.Unmarshal(r, &ms); err != nil || ms == 0 {
+		return err
+	}
+	o.Timestamp = time.UnixMilli(int64(ms))
+	return nil
+}
+
+// readBackoff takes a number (fixed) as well as an object, and keeps the
+// object's unknown members out: nobody but its own strategy reads them.
+func readBackoff(o *Options, r json.RawMessage) error {
+	var ms float64
+	if json.Unmarshal(r, &ms) == nil {
+		o.Backoff = Fixed(millisDuration(ms))
+		return nil
+	}
+	var b struct {
+		Type               string
+		Delay, Jitter, Max float64
+	}
+	if err := json.Unmarshal(r, &b); err != nil {
+		return err
+	}
+	o.Backoff = Backoff{Type: b.Type, Delay: millisDuration(b.Delay), Jitter: b.Jitter, Max: millisDuration(b.Max)}
+	return nil
+}
+
+// readRetention reads the forms of removeOnComplete and removeOnFail:
+// a truth value, a number to keep, or an object.
+func readRetention(r json.RawMessage, to **Retention) error {
+	var on bool
+	if json.Unmarshal(r, &on) == nil {
+		*to = &Retention{Remove: on}
+		return nil
+	}
+	var n float64
+	if json.Unmarshal(r, &n) == nil {
+		*to = countRetention(n)
+		return nil
+	}
+	var obj struct {
+		Count *float64
+		Age   float64
+		Limit int
+	}
+	if err := json.Unmarshal(r, &obj); err != nil {
+		return err
+	}
+	k := &Retention{}
+	if obj.Count != nil {
+		k = countRetention(*obj.Count)
+	}
+	k.Age, k.Limit = time.Duration(obj.Age*float64(time.Second)), obj.Limit
+	*to = k
+	return nil
+}
+
+func countRetention(n float64) *Retention {
+	if n < 0 {
+		return &Retention{}
+	}
+	return &Retention{Count: int(n), Remove: n == 0}
+}
+
+func readStackTraceLimit(o *Options, r json.RawMessage) error {
+	var n int
+	if err := readInt(r, &n); err != nil {
+		return err
+	}
+	o.StackTraceLimit = &n
+	return nil
+}
+
+func readDedup(o *Options, r json.RawMessage) error {
+	var d struct {
+		ID                                            string
+		TTL                                           float64
+		Extend, Replace, KeepLastIfActive, Reschedule bool
+	}
+	if err := json.Unmarshal(r, &d); err != nil {
+		return err
+	}
+	o.Dedup = &Dedup{d.ID, millisDuration(d.TTL), d.Extend, d.Replace, d.KeepLastIfActive, d.Reschedule}
+	return nil
+}
+
+func readParentOption(o *Options, r json.RawMessage) error {
+	var p struct{ ID, Queue string }
+	if err := json.Unmarshal(r, &p); err != nil {
+		return err
+	}
+	o.Parent = &Parent{Queue: p.Queue, ID: p.ID, OnFail: o.onFail}
+	return nil
+}
+
+func readPolicy(policy OnFail) func(*Options, json.RawMessage) error {
+	return func(o *Options, r json.RawMessage) error {
+		var on bool
+		if err := json.Unmarshal(r, &on); err != nil {
+			return err
+		}
+		if on {
+			o.onFail = policy
+			if o.Parent != nil {
+				o.Parent.OnFail = policy
+			}
+		}
+		return nil
+	}
+}
+
+func readOwn(o *Options, r json.RawMessage) error {
+	var own struct{ Timeout, TTL float64 }
+	if err := json.Unmarshal(r, &own); err != nil {
+		return err
+	}
+	o.Timeout, o.TTL = millisDuration(own.Timeout), millisDuration(own.TTL)
+	return nil
+}

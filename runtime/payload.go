@@ -1,0 +1,205 @@
+package bullmq
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// encodeJSON is v as JSON text that a JavaScript peer reads with no loss:
+// without HTML escaping, so that its bytes are those that Node writes, and
+// with an error for what has no true form there.
+func encodeJSON(v any) ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	text := bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
+	if err := checkText(v, text); err != nil {
+		return nil, err
+	}
+	return text, nil
+}
+
+// checkText finds what encoding/json lets pass: invalid UTF-8, which it
+// replaces without a word, and integers that JavaScript would round.
+func checkText(v any, text []byte) error {
+	if bytes.Contains(text, []byte(`\ufffd`)) {
+		if path, ok := invalidUTF8(reflect.ValueOf(v), "", 0); ok {
+			return fmt.Errorf("%s is not valid UTF-8: send bytes as []byte", path)
+		}
+	}
+	if n := longInteger(text); n != "" {
+		return fmt.Errorf("integer %s is beyond 2^53 and Node peers would round it: tag the field `json:\",string\"`", n)
+	}
+	return nil
+}
+
+// longInteger returns the first number outside strings that is an integer
+// which a float64 does not hold exactly.
+func longInteger(text []byte) string {
+	inString := false
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case !inString && c >= '0' && c <= '9':
+			end := i + 1
+			for end < len(text) && isNumberByte(text[end]) {
+				end++
+			}
+			if s := string(text[i:end]); end-i > 15 && unsafeInteger(s) {
+				return s
+			}
+			i = end - 1
+		}
+	}
+	return ""
+}
+
+func isNumberByte(c byte) bool {
+	return c >= '0' && c <= '9' || c == '.' || c == 'e' || c == 'E' || c == '+' || c == '-'
+}
+
+func unsafeInteger(s string) bool {
+	if strings.ContainsAny(s, ".eE") {
+		return false
+	}
+	n, err := strconv.ParseUint(s, 10, 64)
+	return err != nil || n > 1<<53-1
+}
+
+// invalidUTF8 returns the path of the first string that is not valid UTF-8.
+// It runs only when there is reason to think that one is.
+func invalidUTF8(v reflect.Value, path string, depth int) (string, bool) {
+	if depth > 100 || !v.IsValid() {
+		return "", false
+	}
+	switch v.Kind() {
+	case reflect.String:
+		return orPayload(path), !utf8.ValidString(v.String())
+	case reflect.Pointer, reflect.Interface:
+		return invalidUTF8(v.Elem(), path, depth+1)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if p, bad := invalidUTF8(v.Field(i), path+"."+v.Type().Field(i).Name, depth+1); bad {
+				return p, true
+			}
+		}
+	case reflect.Slice, reflect.Array:
+		for i := range v.Len() {
+			if p, bad := invalidUTF8(v.Index(i), fmt.Sprintf("%s[%d]", path, i), depth+1); bad {
+				return p, true
+			}
+		}
+	case reflect.Map:
+		for it := v.MapRange(); it.Next(); {
+			if p, bad := invalidUTF8(it.Key(), path+" key", depth+1); bad {
+				return p, true
+			}
+			if p, bad := invalidUTF8(it.Value(), fmt.Sprintf("%s[%v]", path, it.Key()), depth+1); bad {
+				return p, true
+			}
+		}
+	}
+	return "", false
+}
+
+func orPayload(path string) string {
+	if path == "" {
+		return "the value"
+	}
+	return strings.TrimPrefix(path, ".")
+}
+
+// Validator is implemented by payloads that check themselves. It is asked
+// before a job is added and before its handler runs.
+type Validator interface{ Validate() error }
+
+// decodeJSON reads a payload and never lets a zero value pass for one.
+func decodeJSON[P any](text []byte, required []string, into *P) error {
+	if len(text) == 0 {
+		return errors.New("the payload is empty: the producer had a value without JSON form")
+	}
+	if bytes.Equal(text, []byte("null")) && !takesNull(into) {
+		return errors.New("the payload is null")
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return explain(err)
+	}
+	if len(required) > 0 {
+		if missing := missingMembers(text, required); len(missing) > 0 {
+			return fmt.Errorf("the payload lacks %s", strings.Join(missing, ", "))
+		}
+	}
+	if v, ok := any(into).(Validator); ok {
+		return v.Validate()
+	}
+	return nil
+}
+
+// takesNull is true for payload types for which null is a value.
+func takesNull[P any](p *P) bool {
+	switch any(p).(type) {
+	case *json.RawMessage, json.Unmarshaler:
+		return true
+	}
+	switch reflect.TypeFor[P]().Kind() {
+	case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Interface:
+		return true
+	}
+	return false
+}
+
+// explain puts the JSON path first in what encoding/json says.
+func explain(err error) error {
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) {
+		return fmt.Errorf("at $%s: a JSON %s does not fit %s", dotted(wrong.Field), wrong.Value, wrong.Type)
+	}
+	return err
+}
+
+func dotted(field string) string {
+	if field == "" {
+		return ""
+	}
+	return "." + field
+}
+
+// missingMembers are the names that are no members of the top-level object.
+func missingMembers(text []byte, required []string) []string {
+	present := map[string]bool{}
+	dec := json.NewDecoder(bytes.NewReader(text))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return required
+	}
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			break
+		}
+		present[name.(string)] = true // a member's name is a string in text that decoded before
+		var skip json.RawMessage
+		if dec.Decode(&skip) != nil {
+			break
+		}
+	}
+	var missing []string
+	for _, r := range required {
+		if !present[r] {
+			missing = append(missing, strconv.Quote(r))
+		}
+	}
+	return missing
+}

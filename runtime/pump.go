@@ -1,0 +1,354 @@
+package bullmq
+
+import (
+	"context"
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
+)
+
+// defaultMaxBatch is the most jobs that one call settles or takes. More gain
+// nothing and hold the server for longer.
+const defaultMaxBatch = 50
+
+// minBatch is what a call takes at least, if there is as much.
+const minBatch = 8
+
+// lanes is how many calls may be under way at once: while the client reads one
+// answer, the storage works on the next.
+const lanes = 2
+
+// pump is the worker's conversation with the storage. Each lane sends one call
+// after the other: what finished since, and a request for as many jobs as there
+// are free slots. While calls are under way finished jobs gather, so the batch
+// grows with the load by itself.
+type pump struct {
+	w     *Worker
+	wake  *sync.Cond // of lanes, when there may be something to send
+	idler *sync.Cond // of the idle loop, when there may be something to wait for
+	calls atomic.Uint64
+
+	mu       sync.Mutex
+	finished []*ActiveJob          // have an outcome to be sent
+	held     map[*ActiveJob]string // taken and not settled, with their ids
+	running  int                   // handlers
+	asked    int                   // slots that a call under way may fill
+	takes    int                   // calls under way that only take
+	limit    int                   // slots
+	paused   bool
+	stopping bool      // takes nothing more
+	over     bool      // lanes end
+	drained  bool      // the last take found nothing
+	due      time.Time // when the next delayed job is due, if drained
+	limited  time.Time // until when a rate limit is in force
+}
+
+func newPump(w *Worker) *pump {
+	p := &pump{w: w, held: map[*ActiveJob]string{}, limit: w.cfg.concurrency}
+	p.wake, p.idler = sync.NewCond(&p.mu), sync.NewCond(&p.mu)
+	return p
+}
+
+// run sends calls until the pump is stopped and everything is settled.
+func (p *pump) run(ctx context.Context) {
+	for {
+		runtime.Gosched() // handlers that are about to finish go into this call
+		req, jobs, asked := p.next()
+		if req == nil {
+			return
+		}
+		reply := p.send(ctx, req)
+		if reply == nil {
+			p.returned(jobs, asked)
+			return
+		}
+		p.settled(ctx, jobs, reply.Errs)
+		p.took(req, reply, asked, len(jobs) == 0)
+	}
+}
+
+// next waits until there is something to send and makes up the call; nil when
+// the pump ends.
+func (p *pump) next() (*storage.SettleRequest, []*ActiveJob, int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for {
+		if p.over || p.stopping && len(p.held) == 0 && p.asked == 0 {
+			p.over = true
+			p.wake.Broadcast()
+			p.idler.Broadcast()
+			return nil, nil, 0
+		}
+		if len(p.finished) > 0 || p.room() > 0 && p.mayTake() {
+			break
+		}
+		p.wake.Wait()
+	}
+	room := p.room()
+	// At most half of what waits: jobs that are taken together would finish
+	// together and be taken together again, with all slots empty meanwhile.
+	most := min(max((len(p.finished)+room)/2, minBatch), p.w.cfg.maxBatch)
+	n := min(len(p.finished), most)
+	jobs := append([]*ActiveJob(nil), p.finished[:n]...)
+	p.finished = p.finished[:copy(p.finished, p.finished[n:])]
+	take := min(room, most)
+	p.asked += take
+	if n == 0 {
+		p.takes++
+	}
+	return p.request(jobs, take), jobs, take
+}
+
+// room is how many jobs may be asked for now.
+func (p *pump) room() int {
+	if p.stopping || p.paused {
+		return 0
+	}
+	return max(0, p.limit-p.running-p.asked)
+}
+
+// mayTake tells whether a call that only takes is worth making.
+func (p *pump) mayTake() bool {
+	return !p.drained && p.takes == 0 && !p.limited.After(time.Now())
+}
+
+func (p *pump) request(jobs []*ActiveJob, take int) *storage.SettleRequest {
+	w := p.w
+	req := &storage.SettleRequest{
+		Now: w.now(), Take: take, Worker: w.cfg.name, Lock: w.cfg.lock, MetricPoints: w.cfg.metricPoints,
+		Token: w.id + ":" + strconv.FormatUint(p.calls.Add(1), 10),
+	}
+	if w.cfg.limit.Max > 0 {
+		req.Limit = &storage.RateLimit{Max: w.cfg.limit.Max, Per: w.cfg.limit.Per}
+	}
+	if len(jobs) == 0 {
+		return req
+	}
+	req.Settle = make([]storage.Settlement, len(jobs))
+	for i, j := range jobs {
+		j.state.CompareAndSwap(jobHeld, jobSettling)
+		req.Settle[i] = j.end
+	}
+	return req
+}
+
+// send makes a call until it is answered, however long the storage is away.
+// Nil: the worker gave up. Ctx is not the one that stops the worker: an answer
+// that is thrown away may hold jobs.
+func (p *pump) send(ctx context.Context, req *storage.SettleRequest) *storage.SettleReply {
+	back := newBackoff()
+	for {
+		reply, err := p.w.store.Settle(ctx, p.w.queue.Name, req)
+		if err == nil {
+			p.w.outage.over(p.w)
+			return reply
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		p.w.outage.report(p.w, "settle and take jobs", err)
+		req.Again = true
+		back.wait(ctx)
+	}
+}
+
+// settled books the answers for the jobs that a call settled.
+func (p *pump) settled(ctx context.Context, jobs []*ActiveJob, errs []error) {
+	if len(jobs) == 0 {
+		return
+	}
+	var again []*ActiveJob
+	for i, j := range jobs {
+		if !p.w.conclude(ctx, j, errs[i]) {
+			j.state.Store(jobHeld)
+			again = append(again, j)
+		}
+	}
+	p.mu.Lock()
+	for _, j := range jobs {
+		if j.state.Load() == jobGone {
+			delete(p.held, j)
+		}
+	}
+	p.finished = append(p.finished, again...)
+	p.mu.Unlock()
+}
+
+// took starts the jobs that a call took and notes what else it said.
+func (p *pump) took(req *storage.SettleRequest, reply *storage.SettleReply, asked int, only bool) {
+	now := time.Now()
+	jobs := make([]*ActiveJob, len(reply.Jobs))
+	for i := range reply.Jobs {
+		jobs[i] = p.w.newActiveJob(&reply.Jobs[i], req.Token, now)
+	}
+	p.mu.Lock()
+	for _, j := range jobs {
+		p.held[j] = j.ID
+	}
+	p.running += len(jobs)
+	p.asked -= asked
+	if only {
+		p.takes--
+	}
+	if asked > 0 {
+		p.note(reply, asked, now)
+	}
+	p.mu.Unlock()
+	for _, j := range jobs {
+		go p.w.execute(j)
+	}
+	p.wake.Broadcast()
+	p.idler.Signal()
+}
+
+// note remembers what a take said about the queue.
+func (p *pump) note(reply *storage.SettleReply, asked int, now time.Time) {
+	p.drained = len(reply.Jobs) < asked
+	p.due, p.limited = time.Time{}, time.Time{}
+	if !reply.Due.IsZero() {
+		p.due = now.Add(reply.Due.Sub(p.w.now())) // by the monotonic clock from here on
+	}
+	if reply.Limited > 0 {
+		p.limited = now.Add(min(reply.Limited, p.w.cfg.maxLimitDelay))
+	}
+}
+
+// returned takes back a call that the worker gave up.
+func (p *pump) returned(jobs []*ActiveJob, asked int) {
+	p.mu.Lock()
+	p.finished = append(p.finished, jobs...)
+	p.asked -= asked
+	p.over = true
+	p.mu.Unlock()
+	p.wake.Broadcast()
+	p.idler.Broadcast()
+}
+
+// finish books that a handler ended; the job's outcome is in it. A job whose
+// lock is lost has none.
+func (p *pump) finish(j *ActiveJob) {
+	p.mu.Lock()
+	p.running--
+	if j.state.Load() == jobGone {
+		delete(p.held, j)
+	} else {
+		p.finished = append(p.finished, j)
+	}
+	p.mu.Unlock()
+	p.wake.Signal()
+	p.idler.Signal()
+}
+
+// lose gives up a job whose lock is gone, unless it is settled or a call that
+// settles it is under way: then that call's answer tells.
+func (p *pump) lose(id, token string) *ActiveJob {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for j, held := range p.held {
+		if held == id && j.token == token && j.state.CompareAndSwap(jobHeld, jobGone) {
+			p.drop(j)
+			return j
+		}
+	}
+	return nil
+}
+
+// drop removes a lost job from what waits to be sent, if its handler is done.
+func (p *pump) drop(lost *ActiveJob) {
+	for i, j := range p.finished {
+		if j == lost {
+			p.finished = append(p.finished[:i], p.finished[i+1:]...)
+			delete(p.held, lost)
+			return
+		}
+	}
+}
+
+// locks are the jobs whose locks were last renewed before a time.
+func (p *pump) locks(before time.Time) []*ActiveJob {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var jobs []*ActiveJob
+	for j := range p.held {
+		if j.taken.Before(before) && j.state.Load() == jobHeld {
+			jobs = append(jobs, j)
+		}
+	}
+	return jobs
+}
+
+// renewed notes when locks were renewed.
+func (p *pump) renewed(jobs []*ActiveJob, at time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, j := range jobs {
+		j.taken = at
+	}
+}
+
+// cancel ends the context of a job that runs.
+func (p *pump) cancel(id string, cause error) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	found := false
+	for j, held := range p.held {
+		if held == id {
+			j.cancel(cause)
+			found = true
+		}
+	}
+	return found
+}
+
+func (p *pump) runningNow() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.running
+}
+
+func (p *pump) setLimit(n int) {
+	p.mu.Lock()
+	p.limit = n
+	p.mu.Unlock()
+	p.wake.Broadcast()
+	p.idler.Signal()
+}
+
+// setPaused reports whether the pump still runs.
+func (p *pump) setPaused(on bool) bool {
+	p.mu.Lock()
+	p.paused = on
+	p.drained = p.drained && on // after a pause the queue is looked at again
+	alive := !p.stopping && !p.over
+	p.mu.Unlock()
+	p.wake.Broadcast()
+	p.idler.Signal()
+	return alive
+}
+
+// beginStop makes the pump take nothing more.
+func (p *pump) beginStop() {
+	p.mu.Lock()
+	p.stopping = true
+	p.mu.Unlock()
+	p.wake.Broadcast()
+	p.idler.Broadcast()
+}
+
+// abandon ends the lanes and returns how many jobs are left unsettled.
+func (p *pump) abandon() int {
+	p.mu.Lock()
+	p.over = true
+	n := len(p.held)
+	for j := range p.held {
+		j.state.Store(jobGone)
+	}
+	p.mu.Unlock()
+	p.wake.Broadcast()
+	p.idler.Broadcast()
+	return n
+}

@@ -1,0 +1,202 @@
+package bullmq
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
+)
+
+// Task is one kind of job: its name on a queue, its options, and the Go types
+// of its payload P and its result R. Generated code declares one for each
+// annotated struct; without the generator a program does it by hand.
+type Task[P, R any] struct {
+	spec Spec
+	keys func(*P) Keys
+	base Options
+	opts []byte // base as stored, for jobs that change nothing
+	err  error
+}
+
+// NewTask declares a task. Keys takes options of single jobs from their
+// payloads; nil: there are none. What is wrong with the declaration is
+// reported by each use of the task, and by Err: declaring one neither panics
+// nor does anything.
+func NewTask[P, R any](s Spec, keys func(*P) Keys) *Task[P, R] {
+	t := &Task[P, R]{spec: s, keys: keys, err: s.validate()}
+	if t.err != nil {
+		return t
+	}
+	t.base = s.options()
+	t.opts, t.err = t.base.appendJSON(nil)
+	return t
+}
+
+// Err is what is wrong with the task's declaration, or nil.
+func (t *Task[P, R]) Err() error { return t.err }
+
+// Spec is the task's declaration.
+func (t *Task[P, R]) Spec() Spec { return t.spec }
+
+// Add adds a job. When a job with the same custom or deduplication id is there
+// already, the handle refers to that one, see Handle.Existing.
+//
+// An error that is ErrUncertain says that the job may have been added; with a
+// custom id it is safe to add it again. All other errors say that it was not.
+func (t *Task[P, R]) Add(ctx context.Context, c *Client, p P, opts ...AddOption) (*Handle[R], error) {
+	if err := t.usable(c); err != nil {
+		return nil, err
+	}
+	job, err := t.newJob(c, &p, opts)
+	if err != nil {
+		return nil, t.wrap(err)
+	}
+	added, err := c.add(ctx, t.spec.Queue.Name, []storage.NewJob{job})
+	if err == nil {
+		err = added[0].Err
+	}
+	if err != nil {
+		return nil, t.wrap(err)
+	}
+	return t.handle(c, added[0]), nil
+}
+
+// AddMany adds jobs in the order given, many in one call of the storage. All
+// payloads are checked first: when one is refused, nothing is added. When the
+// storage refuses some, the error is a *BulkError and their handles are nil.
+func (t *Task[P, R]) AddMany(ctx context.Context, c *Client, ps []P, opts ...Option) ([]*Handle[R], error) {
+	if err := t.usable(c); err != nil {
+		return nil, err
+	}
+	add := make([]AddOption, len(opts))
+	for i, o := range opts {
+		add[i] = o
+	}
+	jobs := make([]storage.NewJob, len(ps))
+	bulk := &BulkError{Errs: map[int]error{}, Total: len(ps)}
+	for i := range ps {
+		var err error
+		if jobs[i], err = t.newJob(c, &ps[i], add); err != nil {
+			bulk.Errs[i] = err
+		}
+	}
+	if len(bulk.Errs) > 0 {
+		return nil, t.wrap(fmt.Errorf("nothing was added: %w", bulk))
+	}
+	if len(jobs) == 0 {
+		return nil, nil
+	}
+	added, err := c.add(ctx, t.spec.Queue.Name, jobs)
+	handles := make([]*Handle[R], len(added))
+	for i, a := range added {
+		if a.Err == nil {
+			handles[i] = t.handle(c, a)
+		}
+	}
+	if err == nil {
+		err = collect(added)
+	}
+	return handles, t.wrap(err)
+}
+
+// HandleOf returns a handle of a job whose id was kept. It does not look
+// whether there is such a job.
+func (t *Task[P, R]) HandleOf(c *Client, id string) *Handle[R] {
+	return &Handle[R]{ID: id, Queue: t.spec.Queue.Name, client: c}
+}
+
+// Handle makes w run the task's jobs, under its name and its aliases, with h.
+// What is wrong with that is reported when w starts.
+func (t *Task[P, R]) Handle(w *Worker, h func(context.Context, *Job[P]) (R, error)) {
+	err := t.err
+	if err == nil && t.spec.Queue.Name != w.queue.Name {
+		err = fmt.Errorf("task %q belongs to queue %q, not to %q", t.spec.Name, t.spec.Queue.Name, w.queue.Name)
+	}
+	if err == nil && h == nil {
+		err = fmt.Errorf("task %q has a nil handler", t.spec.Name)
+	}
+	run := func(ctx context.Context, a *ActiveJob) ([]byte, error) { return t.run(ctx, a, h) }
+	w.register(err, run, append([]string{t.spec.Name}, t.spec.Aliases...)...)
+}
+
+// NoResult makes a handler of a task without result out of a plain one.
+func NoResult[P any](h func(context.Context, *Job[P]) error) func(context.Context, *Job[P]) (None, error) {
+	if h == nil {
+		return nil
+	}
+	return func(ctx context.Context, job *Job[P]) (None, error) { return None{}, h(ctx, job) }
+}
+
+// run decodes a job's payload, calls its handler and encodes the result.
+func (t *Task[P, R]) run(ctx context.Context, a *ActiveJob, h func(context.Context, *Job[P]) (R, error)) ([]byte, error) {
+	job := &Job[P]{ActiveJob: a}
+	if err := decodeJSON(a.record.Data, t.spec.Required, &job.Data); err != nil {
+		return nil, Unrecoverable(fmt.Errorf("payload of task %q, job %q: %w", t.spec.Name, a.ID, err))
+	}
+	result, err := h(ctx, job)
+	if err != nil {
+		return nil, err
+	}
+	text, err := encodeJSON(result)
+	if err != nil {
+		// The work is done: trying again would do it twice and fail the same way.
+		return nil, Unrecoverable(fmt.Errorf("result of task %q, job %q: %w", t.spec.Name, a.ID, err))
+	}
+	return text, nil
+}
+
+// newJob makes up a job: the task's options, then the payload's, then the call's.
+func (t *Task[P, R]) newJob(c *Client, p *P, opts []AddOption) (storage.NewJob, error) {
+	if v, ok := any(p).(Validator); ok {
+		if err := v.Validate(); err != nil {
+			return storage.NewJob{}, err
+		}
+	}
+	data, err := encodeJSON(p)
+	if err != nil {
+		return storage.NewJob{}, fmt.Errorf("payload: %w", err)
+	}
+	if t.keys == nil && len(opts) == 0 && t.spec.Dedup == (Dedup{}) && t.spec.SizeLimit == 0 {
+		return storage.NewJob{Name: t.spec.Name, Data: data, Opts: t.opts, Timestamp: c.now(), LIFO: t.base.LIFO}, nil
+	}
+	o := t.base
+	t.applyKeys(&o, p)
+	for _, opt := range opts {
+		opt.applyAdd(&o)
+	}
+	return c.newJob(t.spec.Name, data, &o)
+}
+
+func (t *Task[P, R]) applyKeys(o *Options, p *P) {
+	if t.keys == nil {
+		return
+	}
+	k := t.keys(p)
+	o.JobID, o.Priority, o.Delay = k.JobID, k.Priority, k.Delay
+	if k.Dedup != "" || t.spec.Dedup != (Dedup{}) {
+		d := t.spec.Dedup
+		d.ID = k.Dedup
+		o.Dedup = &d
+	}
+}
+
+func (t *Task[P, R]) handle(c *Client, a storage.Added) *Handle[R] {
+	return &Handle[R]{ID: a.ID, Queue: t.spec.Queue.Name, Existing: a.Existing, client: c}
+}
+
+func (t *Task[P, R]) usable(c *Client) error {
+	if t.err != nil {
+		return t.err
+	}
+	if c == nil {
+		return errNoClient
+	}
+	return nil
+}
+
+func (t *Task[P, R]) wrap(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("bullmq: add %s/%s: %w", t.spec.Queue.Name, t.spec.Name, err)
+}

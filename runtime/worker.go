@@ -1,0 +1,158 @@
+package bullmq
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
+)
+
+// Worker takes the jobs of one queue and runs their handlers. It is made with
+// NewWorker, gets its handlers through generated functions, and then runs once.
+type Worker struct {
+	client *Client
+	store  storage.Storage
+	queue  *QueueSpec
+	cfg    workerConfig
+	log    *slog.Logger
+	now    func() time.Time
+	random func() float64
+	id     string // of this worker, the first part of its tokens
+
+	mu       sync.Mutex
+	handlers map[string]handler
+	errs     []error // what was wrong with handlers
+	started  bool
+	ended    chan struct{} // closed when the worker has stopped
+	endErr   error
+	stop     context.CancelFunc // begins the stop; set by the start
+
+	handlerCtx context.Context // of all handlers; set by the start
+	hurry      chan struct{}   // closed when the grace period is to end now
+	hurryOnce  sync.Once
+
+	pump    *pump
+	hooks   *hookQueue
+	outage  outage
+	options optionCache
+}
+
+// handler runs one job and returns its result as JSON text.
+type handler func(context.Context, *ActiveJob) ([]byte, error)
+
+// NewWorker returns a worker of a queue. All that is wrong with the options is
+// in one error.
+func NewWorker(c *Client, q *QueueSpec, opts ...WorkerOption) (*Worker, error) {
+	if c == nil {
+		return nil, errNoClient
+	}
+	if err := q.validate(); err != nil {
+		return nil, fmt.Errorf("bullmq: worker: %w", err)
+	}
+	w := &Worker{
+		client: c, store: c.store, queue: q, cfg: defaultWorkerConfig(q), log: c.log, now: c.now,
+		random: rand.Float64, id: uuid.NewString(), handlers: map[string]handler{}, ended: make(chan struct{}), hurry: make(chan struct{}),
+	}
+	for _, o := range opts {
+		o.applyWorker(&w.cfg)
+	}
+	if w.cfg.log != nil {
+		w.log = w.cfg.log
+	}
+	if err := w.cfg.validate(q.Name); err != nil {
+		return nil, err
+	}
+	w.hooks = newHookQueue(w.cfg.hooks, w.log)
+	w.pump = newPump(w)
+	return w, nil
+}
+
+// register adds a handler under names. It is called by Task.Handle, whose
+// errors are kept until the worker starts.
+func (w *Worker) register(err error, h handler, names ...string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.started {
+		err = errors.Join(err, fmt.Errorf("task %q: the worker has started: add handlers before", names[0]))
+	}
+	if err != nil {
+		w.errs = append(w.errs, err)
+		return
+	}
+	for _, n := range names {
+		if w.handlers[n] != nil {
+			w.errs = append(w.errs, fmt.Errorf("two handlers for task %q", n))
+			continue
+		}
+		w.handlers[n] = h
+	}
+}
+
+// ready reports what keeps the worker from starting.
+func (w *Worker) ready() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.started {
+		return fmt.Errorf("bullmq: worker of queue %q was started before: make a new one", w.queue.Name)
+	}
+	p := problems{list: slices.Clone(w.errs)}
+	if len(w.handlers) == 0 && len(w.errs) == 0 {
+		p.add("no handlers: pass the worker to a generated Handle function first")
+	}
+	var missing []string
+	for _, n := range w.queue.Tasks {
+		if w.handlers[n] == nil {
+			missing = append(missing, n)
+		}
+	}
+	if len(missing) > 0 && !w.cfg.partial && len(w.handlers) > 0 {
+		p.add("no handler for %s, whose jobs this worker would fail: handle all tasks of the queue, or say AllowPartial", strings.Join(missing, ", "))
+	}
+	if err := p.wrap("worker of queue %q", w.queue.Name); err != nil {
+		return err
+	}
+	w.started = true
+	return nil
+}
+
+// Queue is the name of the worker's queue.
+func (w *Worker) Queue() string { return w.queue.Name }
+
+// Running is how many handlers run now.
+func (w *Worker) Running() int { return w.pump.runningNow() }
+
+// SetConcurrency changes how many jobs run at once, at least 1. Jobs that run
+// go on when it is lowered.
+func (w *Worker) SetConcurrency(n int) error {
+	if n < 1 {
+		return fmt.Errorf("bullmq: concurrency must be at least 1, not %d", n)
+	}
+	w.pump.setLimit(n)
+	return nil
+}
+
+// Pause makes this worker take no jobs until Resume. Running ones go on; other
+// workers do not notice. To pause a queue for all workers, see Queue.Pause.
+func (w *Worker) Pause() { w.pump.setPaused(true) }
+
+// Resume undoes Pause. It is an error when the worker stops or has stopped.
+func (w *Worker) Resume() error {
+	if !w.pump.setPaused(false) {
+		return fmt.Errorf("bullmq: resume of a worker of queue %q: %w", w.queue.Name, ErrClosed)
+	}
+	return nil
+}
+
+// Cancel ends the context of a job that runs on this worker, with ErrCancelled
+// as its cause, and reports whether there is one. If its handler then returns
+// an error, the job fails for good.
+func (w *Worker) Cancel(id string) bool { return w.pump.cancel(id, ErrCancelled) }

@@ -1,0 +1,156 @@
+package bullmq
+
+import (
+	"log/slog"
+	"strings"
+	"time"
+)
+
+// WorkerOption changes a worker.
+type WorkerOption interface{ applyWorker(*workerConfig) }
+
+type workerOption func(*workerConfig)
+
+func (f workerOption) applyWorker(c *workerConfig) { f(c) }
+
+type workerConfig struct {
+	name                      string
+	log                       *slog.Logger
+	concurrency               int
+	lock                      time.Duration
+	drainDelay                time.Duration
+	stalledInterval           time.Duration
+	maxStalled                int
+	noStalledCheck            bool
+	maxStarted                int
+	limit                     RateLimit
+	maxLimitDelay             time.Duration
+	grace                     time.Duration
+	metricPoints              int
+	keepCompleted, keepFailed *Retention
+	strategies                map[string]BackoffStrategy
+	hooks                     Hooks
+	partial                   bool
+	maxBatch                  int
+}
+
+func defaultWorkerConfig(q *QueueSpec) workerConfig {
+	return workerConfig{
+		concurrency: max(1, q.Concurrency), lock: 30 * time.Second, drainDelay: 5 * time.Second,
+		stalledInterval: 30 * time.Second, maxStalled: 1, limit: q.Limit, maxLimitDelay: 30 * time.Second,
+		grace: 30 * time.Second, strategies: map[string]BackoffStrategy{}, maxBatch: defaultMaxBatch,
+	}
+}
+
+// Concurrency is how many jobs the worker runs at once; default: what the
+// queue's declaration says, or 1.
+func Concurrency(n int) WorkerOption {
+	return workerOption(func(c *workerConfig) { c.concurrency = n })
+}
+
+// WorkerName is a name for this worker: it is kept with each job that it
+// takes, and shown by Queue.Workers on either side. No spaces.
+func WorkerName(name string) WorkerOption {
+	return workerOption(func(c *workerConfig) { c.name = name })
+}
+
+// WorkerLogger makes the worker log to l instead of the client's logger.
+func WorkerLogger(l *slog.Logger) WorkerOption {
+	return workerOption(func(c *workerConfig) { c.log = l })
+}
+
+// LockDuration is how long a job stays this worker's when the worker vanishes;
+// default 30 seconds, at least 100 milliseconds. Locks of running jobs are
+// renewed well before.
+func LockDuration(d time.Duration) WorkerOption {
+	return workerOption(func(c *workerConfig) { c.lock = d })
+}
+
+// StalledCheck is how often jobs of vanished workers are looked for, in all
+// processes of the queue together (default: every 30 seconds), and how often
+// one job may be found before it is failed (default: 1).
+func StalledCheck(every time.Duration, maxStalls int) WorkerOption {
+	return workerOption(func(c *workerConfig) { c.stalledInterval, c.maxStalled = every, maxStalls })
+}
+
+// NoStalledCheck leaves looking for jobs of vanished workers to other workers.
+func NoStalledCheck() WorkerOption {
+	return workerOption(func(c *workerConfig) { c.noStalledCheck = true })
+}
+
+// MaxStarts fails a job that was started more often than n, whatever became of
+// the earlier runs; 0: no limit.
+func MaxStarts(n int) WorkerOption { return workerOption(func(c *workerConfig) { c.maxStarted = n }) }
+
+// Limit is a rate limit for starting jobs: at most n in each window of per,
+// counted over all workers of the queue that have one. A limit set on the
+// queue itself comes before it. The zero RateLimit: none.
+func Limit(n int, per time.Duration) WorkerOption {
+	return workerOption(func(c *workerConfig) { c.limit = RateLimit{Max: n, Per: per} })
+}
+
+// GracePeriod is how long running handlers may go on after a stop before their
+// contexts are cancelled; default 30 seconds. Stop's context may cut it short.
+func GracePeriod(d time.Duration) WorkerOption {
+	return workerOption(func(c *workerConfig) { c.grace = d })
+}
+
+// Metrics makes the worker count finished jobs by the minute and keep the last
+// n minutes; default 0: nothing is counted.
+func Metrics(n int) WorkerOption { return workerOption(func(c *workerConfig) { c.metricPoints = n }) }
+
+// KeepFinished says what is kept of completed and failed jobs that do not say
+// so themselves; nil: everything.
+func KeepFinished(completed, failed *Retention) WorkerOption {
+	return workerOption(func(c *workerConfig) { c.keepCompleted, c.keepFailed = completed, failed })
+}
+
+// WithBackoff registers a backoff strategy under the name that jobs have as
+// their Backoff.Type.
+func WithBackoff(name string, s BackoffStrategy) WorkerOption {
+	return workerOption(func(c *workerConfig) { c.strategies[name] = s })
+}
+
+// AllowPartial lets the worker start without handlers for some tasks of its
+// queue. Jobs without handler fail as unrecoverable: a queue's job goes to any
+// of its workers.
+func AllowPartial() WorkerOption { return workerOption(func(c *workerConfig) { c.partial = true }) }
+
+// WithHooks calls functions when something happens on this worker.
+func WithHooks(h Hooks) WorkerOption { return workerOption(func(c *workerConfig) { c.hooks = h }) }
+
+// drainDelay is how long an idle worker waits for the marker before it looks anyway; for tests.
+func drainDelay(d time.Duration) WorkerOption {
+	return workerOption(func(c *workerConfig) { c.drainDelay = d })
+}
+
+// batchLimit is the most jobs that one call settles or takes; for tests.
+func batchLimit(n int) WorkerOption { return workerOption(func(c *workerConfig) { c.maxBatch = n }) }
+
+func (c *workerConfig) validate(queue string) error {
+	var p problems
+	if c.concurrency < 1 {
+		p.add("concurrency must be at least 1, not %d", c.concurrency)
+	}
+	if strings.ContainsAny(c.name, " \t\r\n") {
+		p.add("worker name %q must not contain spaces: it names a connection", c.name)
+	}
+	if c.lock < 100*time.Millisecond {
+		p.add("lock duration must be at least 100ms, not %v", c.lock)
+	}
+	if c.stalledInterval < time.Millisecond || c.maxStalled < 0 {
+		p.add("stalled check needs an interval of at least 1ms and 0 or more stalls, not %v and %d", c.stalledInterval, c.maxStalled)
+	}
+	if c.maxStarted < 0 || c.metricPoints < 0 || c.grace < 0 {
+		p.add("max starts, metrics and grace period must not be negative")
+	}
+	for name, s := range c.strategies {
+		if name == "" || name == "fixed" || name == "exponential" || s == nil {
+			p.add("backoff strategy %q: needs a function, and a name other than fixed and exponential", name)
+		}
+	}
+	p.rateLimit(c.limit)
+	p.retention("keep completed", c.keepCompleted)
+	p.retention("keep failed", c.keepFailed)
+	return p.wrap("worker of queue %q", queue)
+}
