@@ -1,0 +1,190 @@
+package bullmq
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
+)
+
+// Queue looks at a queue and operates it, whatever its tasks. It holds no
+// connection and needs no closing. Calls about one job return ErrJobNotFound
+// when there is none with that id.
+type Queue struct {
+	client *Client
+	name   string
+}
+
+// Queue returns the queue of a name. It sends nothing; a bad name is reported
+// by the first call.
+func (c *Client) Queue(name string) *Queue { return &Queue{client: c, name: name} }
+
+// Name is the queue's name.
+func (q *Queue) Name() string { return q.name }
+
+// Add adds a job by name, for tools that do not know the queue's tasks. Data is
+// encoded as JSON; programs use the generated Enqueue functions, which check it.
+func (q *Queue) Add(ctx context.Context, name string, data any, opts ...AddOption) (*Handle[json.RawMessage], error) {
+	task := NewTask[json.RawMessage, json.RawMessage](Spec{Queue: &QueueSpec{Name: q.name}, Name: name}, nil)
+	text, err := encodeJSON(data)
+	if err != nil {
+		return nil, fmt.Errorf("bullmq: add %s/%s: payload: %w", q.name, name, err)
+	}
+	return task.Add(ctx, q.client, text, opts...)
+}
+
+// Pause keeps all workers of the queue from taking jobs. Running ones go on,
+// and jobs are still added.
+func (q *Queue) Pause(ctx context.Context) error { return q.client.store.Pause(ctx, q.name) }
+
+// Resume undoes Pause.
+func (q *Queue) Resume(ctx context.Context) error { return q.client.store.Resume(ctx, q.name) }
+
+// Paused reports whether the queue is paused.
+func (q *Queue) Paused(ctx context.Context) (bool, error) {
+	m, err := q.client.store.Meta(ctx, q.name)
+	return m.Paused, err
+}
+
+// Drain removes the jobs that wait, and the delayed ones if asked. Active and
+// finished jobs stay, and so does the next job of each scheduler.
+func (q *Queue) Drain(ctx context.Context, delayed bool) error {
+	return q.client.store.Drain(ctx, q.name, delayed)
+}
+
+// Clean removes up to limit jobs (0: all) that are in the state given for
+// longer than grace, and returns their ids. Active jobs are removed only when
+// no worker holds them.
+func (q *Queue) Clean(ctx context.Context, state State, grace time.Duration, limit int) ([]string, error) {
+	return q.client.store.Clean(ctx, q.name, state, q.client.now().Add(-grace), limit)
+}
+
+// obliterateStep is how many jobs one step of Obliterate removes, and
+// bulkStep how many RetryAll and PromoteAll move.
+const (
+	obliterateStep = 1000
+	bulkStep       = 1000
+)
+
+// Obliterate pauses the queue and removes it with all its jobs. Jobs that are
+// being worked on make it return ErrActiveJobs, with the queue left paused,
+// unless force is set: then they are removed too, and their workers lose them.
+func (q *Queue) Obliterate(ctx context.Context, force bool) error {
+	if err := q.client.store.Pause(ctx, q.name); err != nil {
+		return err
+	}
+	return q.client.store.Obliterate(ctx, q.name, force, obliterateStep)
+}
+
+// RetryAll makes all failed (StateFailed) or completed jobs wait again.
+func (q *Queue) RetryAll(ctx context.Context, state State) error {
+	return q.client.store.RetryAll(ctx, q.name, state, q.client.now(), bulkStep)
+}
+
+// PromoteAll makes all delayed jobs wait.
+func (q *Queue) PromoteAll(ctx context.Context) error {
+	return q.client.store.PromoteAll(ctx, q.name, bulkStep)
+}
+
+// Retry makes a failed job wait again. Its attempts are counted on; see
+// RetryWith to begin at zero or to retry a completed job.
+func (q *Queue) Retry(ctx context.Context, id string) error {
+	return q.RetryWith(ctx, id, RetryRequest{State: StateFailed})
+}
+
+// RetryRequest says how a finished job is retried.
+type RetryRequest = storage.RetryRequest
+
+// RetryWith makes a finished job wait again. ErrNotInState: it is not in the
+// state that the request names.
+func (q *Queue) RetryWith(ctx context.Context, id string, r RetryRequest) error {
+	return q.client.store.Retry(ctx, q.name, id, r)
+}
+
+// Promote makes a delayed job wait. ErrNotInState: it is not delayed.
+func (q *Queue) Promote(ctx context.Context, id string) error {
+	return q.client.store.Promote(ctx, q.name, id)
+}
+
+// ChangeDelay makes a delayed job due d from now. ErrNotInState: it is not delayed.
+func (q *Queue) ChangeDelay(ctx context.Context, id string, d time.Duration) error {
+	var p problems
+	o := Options{Delay: d}
+	o.check(&p)
+	if err := p.wrap("change delay of job %q", id); err != nil {
+		return err
+	}
+	return q.client.store.ChangeDelay(ctx, q.name, id, q.client.now(), d)
+}
+
+// ChangePriority gives a job another priority, 0 to 2097151; lifo puts it
+// before the others of that priority.
+func (q *Queue) ChangePriority(ctx context.Context, id string, priority int, lifo bool) error {
+	var p problems
+	o := Options{Priority: priority}
+	o.check(&p)
+	if err := p.wrap("change priority of job %q", id); err != nil {
+		return err
+	}
+	return q.client.store.ChangePriority(ctx, q.name, id, priority, lifo)
+}
+
+// SetData replaces a job's payload with data, encoded as JSON.
+func (q *Queue) SetData(ctx context.Context, id string, data any) error {
+	text, err := encodeJSON(data)
+	if err != nil {
+		return fmt.Errorf("bullmq: data of job %q: %w", id, err)
+	}
+	return q.client.store.UpdateData(ctx, q.name, id, text)
+}
+
+// Remove deletes a job in any state, with its descendants if children is set.
+// ErrLocked: one of them is being worked on. Removing a job that is not there
+// is no error.
+func (q *Queue) Remove(ctx context.Context, id string, children bool) error {
+	return q.client.store.Remove(ctx, q.name, id, children)
+}
+
+// RemoveOrphans deletes what is left of jobs that are in no state, up to limit
+// (0: all), and returns how many there were.
+func (q *Queue) RemoveOrphans(ctx context.Context, limit int) (int, error) {
+	return q.client.store.RemoveOrphans(ctx, q.name, bulkStep, limit)
+}
+
+// SetConcurrency limits how many jobs all workers of the queue run at once; 0:
+// no limit.
+func (q *Queue) SetConcurrency(ctx context.Context, n int) error {
+	return q.client.store.SetConcurrency(ctx, q.name, n)
+}
+
+// SetLimit sets a rate limit for all workers of the queue, or removes it with
+// the zero RateLimit.
+func (q *Queue) SetLimit(ctx context.Context, l RateLimit) error {
+	if l == (RateLimit{}) {
+		return q.client.store.SetLimit(ctx, q.name, nil)
+	}
+	var p problems
+	p.rateLimit(l)
+	if err := p.wrap("queue %q", q.name); err != nil {
+		return err
+	}
+	return q.client.store.SetLimit(ctx, q.name, &storage.RateLimit{Max: l.Max, Per: l.Per})
+}
+
+// Hold keeps all workers that have a rate limit from starting jobs for d; 0
+// ends that.
+func (q *Queue) Hold(ctx context.Context, d time.Duration) error {
+	return q.client.store.Hold(ctx, q.name, d)
+}
+
+// ReleaseDedup frees a deduplication id, and reports whether it was held.
+func (q *Queue) ReleaseDedup(ctx context.Context, id string) (bool, error) {
+	return q.client.store.ReleaseDedup(ctx, q.name, id, "")
+}
+
+// TrimEvents removes all but about the last keep events, and returns how many.
+func (q *Queue) TrimEvents(ctx context.Context, keep int) (int, error) {
+	return q.client.store.TrimEvents(ctx, q.name, keep)
+}
