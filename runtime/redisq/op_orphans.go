@@ -1,0 +1,113 @@
+package redisq
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// reserved are the names of keys of a queue that are no jobs, and the first
+// parts of such names.
+var reserved = map[string]bool{
+	"active": true, "wait": true, "waiting-children": true, "paused": true, "id": true, "delayed": true,
+	"prioritized": true, "stalled-check": true, "completed": true, "failed": true, "stalled": true, "repeat": true,
+	"limiter": true, "meta": true, "events": true, "pc": true, "marker": true, "de": true, "dn": true,
+	"metrics": true, "priority": true, "delay": true,
+}
+
+// jobParts are what follows a job's id in the names of its other keys.
+var jobParts = map[string]bool{
+	"logs": true, "dependencies": true, "processed": true, "failed": true, "unsuccessful": true, "lock": true,
+}
+
+// jobOfKey is the id of the job that a key may be of, by what follows the
+// queue's base in it. Ids with a colon are not found: their keys look like
+// those of queues under a longer prefix.
+func jobOfKey(suffix string) (id string, ok bool) {
+	id, part, sub := strings.Cut(suffix, ":")
+	return id, id != "" && !reserved[id] && (!sub || jobParts[part])
+}
+
+// RemoveOrphans implements [storage.Operator]. Count 0 stands for 1000.
+func (s *Store) RemoveOrphans(ctx context.Context, queue string, count, limit int) (int, error) {
+	in := s.check("remove orphans", queue).
+		notNegative("count", count, strconv.Itoa(defaultCount)).
+		notNegative("limit", limit, "all")
+	if err := in.err(); err != nil {
+		return 0, err
+	}
+	total := 0
+	err := s.scan(ctx, queue, count, func(suffixes []string) (bool, error) {
+		n, err := s.removeOrphans(ctx, queue, collect(suffixes, jobOfKey), max(0, limit-total))
+		total += n
+		return limit > 0 && total >= limit, err
+	})
+	return total, err
+}
+
+// removeOrphans deletes those of the jobs that are in no state.
+func (s *Store) removeOrphans(ctx context.Context, queue string, ids []string, limit int) (int, error) {
+	if len(ids) == 0 {
+		return 0, nil
+	}
+	args := []any{limit}
+	for _, id := range ids {
+		args = append(args, id)
+	}
+	n, err := s.runInt(ctx, "orphans", queue, args...)
+	return int(n), err
+}
+
+// collect applies find to all names, and returns what was found, each once.
+func collect(names []string, find func(string) (string, bool)) []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, name := range names {
+		if found, ok := find(name); ok && !seen[found] {
+			seen[found] = true
+			out = append(out, found)
+		}
+	}
+	return out
+}
+
+// scan goes through the keys that begin with the queue's base, some count of
+// the database's keys at a time, and hands over what follows the base in them,
+// until use says that it is done.
+func (s *Store) scan(ctx context.Context, queue string, count int, use func(suffixes []string) (done bool, err error)) error {
+	b, err := s.base(queue)
+	if err != nil {
+		return err
+	}
+	if count == 0 {
+		count = defaultCount
+	}
+	process := s.client.Process
+	if c, ok := s.client.(*redis.ClusterClient); ok {
+		node, err := c.MasterForKey(ctx, b+"meta")
+		if err != nil {
+			return explain(err)
+		}
+		process = node.Process
+	}
+	cursor := uint64(0)
+	for {
+		cmd := redis.NewScanCmd(ctx, nil, "scan", cursor, "match", globEscape.Replace(b)+"*", "count", count)
+		err := s.retry(ctx, func() (bool, error) { return false, process(ctx, cmd) })
+		if err != nil {
+			return err
+		}
+		keys, next := cmd.Val()
+		for i := range keys {
+			keys[i] = strings.TrimPrefix(keys[i], b)
+		}
+		if done, err := use(keys); err != nil || done || next == 0 {
+			return err
+		}
+		cursor = next
+	}
+}
+
+var globEscape = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`)

@@ -1,0 +1,119 @@
+package redisq
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
+)
+
+// held is the count of a limiter that lets no job start, whatever its maximum.
+const held = "9007199254740991"
+
+// resumeStep is how many jobs at most change their list in one step of Resume.
+const resumeStep = 7000
+
+// Pause implements [storage.Operator].
+func (s *Store) Pause(ctx context.Context, queue string) error {
+	_, err := s.runInt(ctx, "pause", queue)
+	return err
+}
+
+// Resume implements [storage.Operator].
+func (s *Store) Resume(ctx context.Context, queue string) error {
+	left, err := s.resumeStep(ctx, queue, true)
+	for err == nil && left > 0 {
+		left, err = s.resumeStep(ctx, queue, false)
+	}
+	return err
+}
+
+func (s *Store) resumeStep(ctx context.Context, queue string, first bool) (left int64, err error) {
+	return s.runInt(ctx, "resume", queue, flag(first), resumeStep)
+}
+
+// SetConcurrency implements [storage.Operator].
+func (s *Store) SetConcurrency(ctx context.Context, queue string, n int) error {
+	if err := s.check("set concurrency", queue).notNegative("concurrency", n, "no limit").err(); err != nil {
+		return err
+	}
+	if n == 0 {
+		return s.changeLimit(ctx, queue, "clear", "concurrency")
+	}
+	return s.changeLimit(ctx, queue, "set", "concurrency", n)
+}
+
+// SetLimit implements [storage.Operator].
+func (s *Store) SetLimit(ctx context.Context, queue string, limit *storage.RateLimit) error {
+	if limit == nil {
+		return s.changeLimit(ctx, queue, "clear", "max", "duration")
+	}
+	in := s.check("set limit", queue).
+		that(limit.Max > 0, "the maximum is %d: give 1 or more, or a nil limit for none", limit.Max).
+		that(limit.Per > 0, "the time is %v: give a millisecond or more", limit.Per)
+	if err := in.err(); err != nil {
+		return err
+	}
+	return s.changeLimit(ctx, queue, "set", "max", limit.Max, "duration", millis(limit.Per))
+}
+
+// Hold implements [storage.Operator].
+func (s *Store) Hold(ctx context.Context, queue string, d time.Duration) error {
+	in := s.check("hold", queue).that(d >= 0, "the time is %v: give 0 to end it, or more", d)
+	if err := in.err(); err != nil {
+		return err
+	}
+	if d == 0 {
+		return s.changeLimit(ctx, queue, "release")
+	}
+	b, err := s.base(queue)
+	if err != nil {
+		return err
+	}
+	return s.send(ctx, redis.NewStatusCmd(ctx, "set", b+"limiter", held, "px", millis(d)))
+}
+
+// changeLimit changes limits. Workers that had nothing to take because of one
+// are woken: peers leave them waiting until they look again by themselves.
+func (s *Store) changeLimit(ctx context.Context, queue string, args ...any) error {
+	_, err := s.runInt(ctx, "limit", queue, args...)
+	return err
+}
+
+// ReleaseDedup implements [storage.Operator].
+func (s *Store) ReleaseDedup(ctx context.Context, queue, dedupID, owner string) (bool, error) {
+	if err := s.check("release deduplication", queue).that(dedupID != "", "the deduplication id is empty").err(); err != nil {
+		return false, err
+	}
+	if owner != "" {
+		n, err := s.runInt(ctx, "dedup", queue, dedupID, owner)
+		return n == 1, err
+	}
+	b, err := s.base(queue)
+	if err != nil {
+		return false, err
+	}
+	cmd := redis.NewIntCmd(ctx, "del", b+"de:"+dedupID)
+	err = s.send(ctx, cmd)
+	return cmd.Val() == 1, err
+}
+
+// flag is how scripts are told yes and no.
+func flag(b bool) string {
+	if b {
+		return "1"
+	}
+	return "0"
+}
+
+// millis is a time in whole milliseconds; a part of one counts as one, so that
+// a short time never becomes none.
+func millis(d time.Duration) int64 {
+	ms := d.Milliseconds()
+	if d > 0 && d%time.Millisecond != 0 {
+		ms++
+	}
+	return ms
+}

@@ -1,0 +1,61 @@
+-- needs: remove events
+-- Removal of one job by name, with an event, and of its descendants if asked.
+
+-- Does a worker hold the job, or with `deep` one that it still waits for?
+function L.tree_locked(key, deep, seen)
+  if seen[key] then return false end
+  seen[key] = true
+  if rc('EXISTS', key .. ':lock') == 1 then return true end
+  if not deep then return false end
+  for _, child in ipairs(rc('SMEMBERS', key .. ':dependencies')) do
+    if L.tree_locked(child, deep, seen) then return true end
+  end
+  return false
+end
+
+-- Takes a job out of the state that it is in, and names it.
+function L.take_out(b, id)
+  for _, set in ipairs({ 'completed', 'waiting-children', 'delayed', 'failed', 'prioritized' }) do
+    if rc('ZREM', b .. set, id) == 1 then return set end
+  end
+  for _, list in ipairs({ 'wait', 'paused', 'active' }) do
+    if rc('LREM', b .. list, 1, id) == 1 then return list end
+  end
+  return 'unknown'
+end
+
+-- The children of a job: with all, first those that are done, then the pending ones.
+function L.children(key, all)
+  local out = {}
+  local function add(keys)
+    for _, k in ipairs(keys) do out[#out + 1] = k end
+  end
+  if all then
+    add(rc('HKEYS', key .. ':processed'))
+    add(rc('HKEYS', key .. ':failed'))
+    add(rc('ZRANGE', key .. ':unsuccessful', 0, -1))
+  end
+  add(rc('SMEMBERS', key .. ':dependencies'))
+  return out
+end
+
+-- Removes a job. `parent` is the key of the job whose removal this is part of, or nil. `which`: 'all' children go too,
+-- 'pending' ones, or 'none'. `seen` keeps jobs that name one another as children from going round for ever.
+function L.remove_tree(b, id, parent, which, now, seen)
+  local key = b .. id
+  if seen[key] then return end
+  seen[key] = true
+  local h = rc('HMGET', key, 'parentKey', 'deid')
+  L.detach(b, key, parent, false, now)
+  -- Even a child that was given another parent meanwhile must not leave that one waiting for it.
+  if h[1] ~= parent then L.detach(b, key, h[1], false, now) end
+  if which ~= 'none' then
+    for _, child in ipairs(L.children(key, which == 'all')) do
+      local cb, cid = L.split(child)
+      L.remove_tree(cb, cid, key, which, now, seen)
+    end
+  end
+  local prev = L.take_out(b, id)
+  if h[2] then L.free_dedup(b, id, h[2]) end
+  if L.delete_job(key) > 0 then L.emit_capped(b, 'removed', 'jobId', id, 'prev', prev) end
+end
