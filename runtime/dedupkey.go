@@ -18,9 +18,9 @@ const maxKey = 128
 const emptyKey = "\x00empty"
 
 // DedupKey makes a deduplication id from values: equal for equal values and
-// the same in every program and version. One short text is its own id;
-// several values are joined with commas, and a long id is shortened to a
-// SHA-256 hash. Adding a job whose key is made of one empty text is refused:
+// the same in every program and version. Values are written as text, those
+// that are not plain words with escapes, and joined with commas; a long id is
+// shortened to a SHA-256 hash. Adding a job whose key is made of one empty text is refused:
 // all such jobs would yield to each other.
 //
 // Texts are compared byte by byte, times as instants, and -0 equals 0. A nil
@@ -31,7 +31,7 @@ func DedupKey(values ...any) string {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		b.WriteString(keyPart(v, len(values) > 1))
+		b.WriteString(keyPart(v))
 	}
 	key := b.String()
 	if key == "" {
@@ -47,32 +47,29 @@ func DedupKey(values ...any) string {
 // keyEscape keeps joined values apart, and colons out of the key's name.
 var keyEscape = strings.NewReplacer(`\`, `\\`, ",", `\,`, ":", `\.`, "~", `\~`)
 
-func keyPart(v any, joined bool) string {
+func keyPart(v any) string {
 	switch x := v.(type) {
 	case nil:
 		return "~"
 	case string:
-		if joined || strings.Contains(x, ":") || strings.HasPrefix(x, "~") {
-			return keyEscape.Replace(x)
-		}
-		return x
+		return keyEscape.Replace(x)
 	case time.Time:
 		return keyEscape.Replace(x.UTC().Format(time.RFC3339Nano))
 	}
-	return reflectPart(reflect.ValueOf(v), joined)
+	return reflectPart(reflect.ValueOf(v))
 }
 
 // reflectPart handles named types and pointers. Generated code passes only
 // kinds that are listed here; other values are told apart by their Go syntax.
-func reflectPart(v reflect.Value, joined bool) string {
+func reflectPart(v reflect.Value) string {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if v.IsNil() {
 			return "~"
 		}
-		return keyPart(v.Elem().Interface(), joined)
+		return keyPart(v.Elem().Interface())
 	case reflect.String:
-		return keyPart(v.String(), joined)
+		return keyPart(v.String())
 	case reflect.Bool:
 		return strconv.FormatBool(v.Bool())
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:

@@ -1,0 +1,84 @@
+package bullmq
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
+)
+
+func TestDecide(t *testing.T) {
+	t.Parallel()
+	boom := errors.New("boom")
+	now := time.UnixMilli(1700000000000)
+	soon := func() (time.Duration, error) { return time.Second, nil }
+	tests := []struct {
+		name string
+		o    Options
+		rec  storage.Record
+		e    ending
+		want storage.Settlement
+	}{
+		{"completed", Options{KeepCompleted: KeepLast(3)}, storage.Record{}, ending{value: []byte("1")},
+			storage.Settlement{Kind: storage.Completed, Value: []byte("1"), Keep: storage.Keep{Count: 3}}},
+		{"completed, the worker's retention", Options{}, storage.Record{}, ending{keepCompleted: KeepNone()},
+			storage.Settlement{Kind: storage.Completed, Keep: storage.Keep{Remove: true}}},
+		{"the only attempt fails", Options{KeepFailed: KeepNone()}, storage.Record{}, ending{err: boom},
+			storage.Settlement{Kind: storage.Failed, Reason: "boom", Stack: []byte(`["boom"]`), Keep: storage.Keep{Remove: true}}},
+		{"one attempt is left", Options{Attempts: 2, LIFO: true}, storage.Record{}, ending{err: boom},
+			storage.Settlement{Kind: storage.RetryNow, LIFO: true, Reason: "boom", Stack: []byte(`["boom"]`)}},
+		{"one attempt is left, with backoff", Options{Attempts: 2}, storage.Record{}, ending{err: boom, delay: soon},
+			storage.Settlement{Kind: storage.RetryLater, Delay: time.Second, Reason: "boom", Stack: []byte(`["boom"]`)}},
+		{"no attempt is left", Options{Attempts: 2}, storage.Record{AttemptsMade: 1, Stack: []byte(`["first"]`)}, ending{err: boom, delay: soon},
+			storage.Settlement{Kind: storage.Failed, Attempts: 2, Reason: "boom", Stack: []byte(`["first","boom"]`)}},
+		{"unrecoverable, wrapped", Options{Attempts: 9}, storage.Record{}, ending{err: fmt.Errorf("x: %w", Unrecoverable(boom))},
+			storage.Settlement{Kind: storage.Failed, Attempts: 9, Reason: "x: boom", Stack: []byte(`["x: boom"]`)}},
+		{"too many starts", Options{Attempts: 9}, storage.Record{AttemptsStarted: 2}, ending{err: boom, starts: 2},
+			storage.Settlement{Kind: storage.Failed, Attempts: 9, Reason: "boom", Stack: []byte(`["boom"]`)}},
+		{"the strategy says no", Options{Attempts: 9}, storage.Record{}, ending{err: boom, delay: func() (time.Duration, error) { return -1, nil }},
+			storage.Settlement{Kind: storage.Failed, Attempts: 9, Reason: "boom", Stack: []byte(`["boom"]`)}},
+		{"no such strategy", Options{Attempts: 9}, storage.Record{}, ending{err: boom, delay: func() (time.Duration, error) { return 0, errors.New("none") }},
+			storage.Settlement{Kind: storage.Failed, Attempts: 9, Reason: "boom (not retried: none)", Stack: []byte(`["boom"]`)}},
+		{"delayed until", Options{}, storage.Record{}, ending{err: DelayUntil(now.Add(time.Minute))},
+			storage.Settlement{Kind: storage.DelayedUntil, Delay: time.Minute}},
+		{"delayed until a time that passed", Options{}, storage.Record{}, ending{err: DelayUntil(now.Add(-time.Minute))},
+			storage.Settlement{Kind: storage.DelayedUntil}},
+		{"put back", Options{}, storage.Record{}, ending{err: fmt.Errorf("later: %w", BackToWait())}, storage.Settlement{Kind: storage.BackToWait}},
+		{"rate limited", Options{}, storage.Record{}, ending{err: RateLimited(time.Second)}, storage.Settlement{Kind: storage.BackToWait}},
+		{"waits for children", Options{}, storage.Record{}, ending{err: WaitForChildren()}, storage.Settlement{Kind: storage.WaitForChildren}},
+		{"cut off by a shutdown", Options{}, storage.Record{}, ending{err: context.Canceled, cause: ErrShutdown}, storage.Settlement{Kind: storage.BackToWait}},
+		{"failed during a shutdown", Options{}, storage.Record{}, ending{err: boom, cause: ErrShutdown},
+			storage.Settlement{Kind: storage.Failed, Reason: "boom", Stack: []byte(`["boom"]`)}},
+		{"timed out", Options{Attempts: 2}, storage.Record{}, ending{err: fmt.Errorf("query: %w", context.DeadlineExceeded), cause: ErrTimeout},
+			storage.Settlement{Kind: storage.RetryNow, Reason: ErrTimeout.Error(), Stack: []byte(`["` + ErrTimeout.Error() + `"]`)}},
+		{"cancelled by its id", Options{Attempts: 2}, storage.Record{}, ending{err: context.Canceled, cause: ErrCancelled},
+			storage.Settlement{Kind: storage.Failed, Attempts: 2, Reason: ErrCancelled.Error(), Stack: []byte(`["` + ErrCancelled.Error() + `"]`)}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			tt.e.job = &ActiveJob{ID: "1", token: "t", Options: &tt.o, record: tt.rec}
+			tt.e.now = now
+			if tt.e.delay == nil {
+				tt.e.delay = func() (time.Duration, error) { return 0, nil }
+			}
+			tt.want.ID, tt.want.Token = "1", "t"
+			require.Equal(t, tt.want, decide(&tt.e))
+		})
+	}
+}
+
+func TestStacksAreKeptOldestFirst(t *testing.T) {
+	t.Parallel()
+	zero, two := 0, 2
+	require.JSONEq(t, `["a","b","c"]`, string(appendStack([]byte(`["a","b"]`), "c", nil)))
+	require.JSONEq(t, `["b","c"]`, string(appendStack([]byte(`["a","b"]`), "c", &two)))
+	require.JSONEq(t, `[]`, string(appendStack([]byte(`["a","b"]`), "c", &zero)))
+	require.JSONEq(t, `["c"]`, string(appendStack([]byte(`oops`), "c", nil)))
+	require.JSONEq(t, `["line\n\t\"x\""]`, string(appendStack(nil, "line\n\t\"x\"", nil)))
+}
