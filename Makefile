@@ -1,0 +1,35 @@
+# The two commands of a newcomer are `make demo` and `make test`.
+
+STATICCHECK = go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
+DIR ?= .
+
+.PHONY: demo test setup check generate bench
+
+demo: ## generate, then run typed tasks on the files below DIR, with an embedded server
+	go generate ./...
+	go run ./example/app -dir $(DIR)
+
+test: setup ## everything, against real Redis and real Node peers; nothing is skipped
+	BULLMQ_REQUIRE=1 go test -race ./...
+
+setup: ## what the tests need beside Go and Node: a Redis server and the npm peers
+	@command -v redis-server >/dev/null || { \
+		echo "installing redis-server"; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq redis-server >/dev/null; }
+	@test interop/node/node_modules/.package-lock.json -nt interop/node/package-lock.json || { \
+		echo "installing the npm peers"; \
+		cd interop/node && npm ci --silent --no-audit --no-fund && touch node_modules/.package-lock.json; }
+
+check: ## formatting, vet, staticcheck, fresh generated code, tidy modules
+	@test -z "$$(gofmt -l $$(git ls-files '*.go' | grep -v '^testdata/'))" || { gofmt -l $$(git ls-files '*.go' | grep -v '^testdata/'); echo "run gofmt -w on these files"; exit 1; }
+	go vet ./...
+	$(STATICCHECK) ./...
+	go run ./cmd/bullmq-gen -check ./...
+	go mod tidy -diff
+	cd bench && go vet ./... && go mod tidy -diff
+
+generate: ## the generated code of the example
+	go generate ./...
+
+bench: setup ## side by side with Node and asynq on one server; see docs/performance.md
+	cd bench && go run .
