@@ -89,6 +89,9 @@ type EventLog interface {
 	ReadEvents(ctx context.Context, queue, cursor string, d time.Duration) ([]Event, error)
 	// OldestEvent is the cursor of the oldest event that is kept, or "".
 	OldestEvent(ctx context.Context, queue string) (cursor string, err error)
+	// EventKept reports whether the event at a cursor is still kept. Once it is
+	// not, later ones may be gone too.
+	EventKept(ctx context.Context, queue, cursor string) (bool, error)
 	// TrimEvents removes all but about the last keep events, and returns how many.
 	TrimEvents(ctx context.Context, queue string, keep int) (int, error)
 	// Publish appends an event with fields in the order given, and keeps about
