@@ -36,6 +36,9 @@ type Producer interface {
 	// and maxEvents only when it is zero or more: a limit that a peer chose stays.
 	Announce(ctx context.Context, queue, version string, maxEvents int) error
 
+	// Qualify is the name by which jobs of other queues refer to a queue.
+	Qualify(queue string) string
+
 	// Add stores jobs in the order given and answers with one result for each.
 	// A job that is refused has Err set; the others are stored all the same.
 	// The error is for calls of which it is unknown or certain that nothing
@@ -105,7 +108,7 @@ type NewJob struct {
 // Parent names a job that waits for another, and what it does when that one fails.
 type Parent struct {
 	ID string
-	// Queue is the qualified name of the parent's queue, "<prefix>:<queue>".
+	// Queue is the qualified name of the parent's queue, see Producer.Qualify.
 	Queue string
 	// OnFail is the policy: "" (go on waiting), or one of the OnFail constants.
 	OnFail OnFail
