@@ -1,0 +1,19 @@
+package redisq
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
+)
+
+// RecoverStalled implements [storage.Consumer]. A job goes back to the front of
+// the waiting ones, whatever its priority; one that stalled more often than
+// req.MaxStalled carries [storage.Record.Deferred], for the next worker to fail it.
+func (s *Store) RecoverStalled(ctx context.Context, queue string, req storage.StalledRequest) ([]string, error) {
+	if req.Interval < time.Millisecond {
+		return nil, fmt.Errorf("bullmq: stalled jobs cannot be looked for every %v: give at least a millisecond", req.Interval)
+	}
+	return s.run(ctx, "stalled", queue, req.Now.UnixMilli(), req.Interval.Milliseconds(), req.MaxStalled)
+}

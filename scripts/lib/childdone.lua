@@ -1,0 +1,46 @@
+-- needs: parent jobkeys
+-- What it means to a parent that a child is finished. `key` is the child's key, `pkey` the parent's, `parent` the child's field of that name.
+
+-- The base and the id of a parent, and the child's policy: what the parent does when the child fails.
+local function place(pkey, parent)
+  local ok, p = pcall(cjson.decode, parent or '')
+  if not ok or type(p) ~= 'table' or not p.queueKey or not p.id then return L.split(pkey) end
+  local policy = p.fpof and 'fpof' or p.cpof and 'cpof' or p.idof and 'idof' or p.rdof and 'rdof' or nil
+  return p.queueKey .. ':', tostring(p.id), policy
+end
+
+function L.child_completed(key, pkey, parent, value, now)
+  if rc('SREM', pkey .. ':dependencies', key) == 0 then return end
+  rc('HSET', pkey .. ':processed', key, value)
+  local pb, pid = place(pkey, parent)
+  L.release_parent(pb, pid, now)
+end
+
+-- Lets the parent fail when a worker takes it next. One that waits for its children, or for its time, is made to wait for a worker.
+local function fail_parent(key, pkey, pb, pid, now)
+  rc('ZADD', pkey .. ':unsuccessful', now, key)
+  if rc('EXISTS', pkey) == 0 then return end
+  local why = 'child ' .. key .. ' failed'
+  if rc('ZREM', pb .. 'waiting-children', pid) == 1 then
+    rc('HSET', pkey, 'defa', why)
+    L.move_parent(pb, pid, now)
+  elseif rc('ZREM', pb .. 'delayed', pid) == 1 then
+    rc('HSET', pkey, 'delay', '0', 'defa', why)
+    L.move_parent(pb, pid, now)
+  elseif not rc('ZSCORE', pb .. 'failed', pid) then
+    rc('HSET', pkey, 'defa', why)
+  end
+end
+
+-- Without a policy the parent goes on waiting.
+function L.child_failed(key, pkey, parent, reason, now)
+  local pb, pid, policy = place(pkey, parent)
+  if not policy or rc('SREM', pkey .. ':dependencies', key) == 0 then return end
+  if policy == 'fpof' then return fail_parent(key, pkey, pb, pid, now) end
+  if policy == 'cpof' then
+    rc('HSET', pkey .. ':failed', key, reason)
+    return L.release_waiting_parent(pb, pid, now)
+  end
+  L.release_parent(pb, pid, now)
+  if policy == 'idof' then rc('HSET', pkey .. ':failed', key, reason) end
+end

@@ -1,0 +1,53 @@
+-- needs: waiting delayed marker events
+-- What becomes of a deduplication id when the job that holds it is finished.
+
+-- A number of the options, as text.
+local function text(n)
+  n = tonumber(n) or 0
+  return n == math.floor(n) and int(n) or tostring(n)
+end
+
+-- Stores the job that was kept to follow the holder, from the fields of `dn:<deid>`.
+local function start_next(b, deid, kept, now)
+  local counter = rc('INCR', b .. 'id')
+  local id = kept.jid or int(counter)
+  local key = b .. id
+  -- An id that its producer chose may have been taken since: that job stays as it is.
+  if rc('EXISTS', key) == 1 then return L.emit_capped(b, 'duplicated', 'jobId', id) end
+  local ok, opts = pcall(cjson.decode, kept.opts or '')
+  if not ok or type(opts) ~= 'table' then opts = {} end
+  local de = type(opts.de) == 'table' and opts.de or {}
+  local ttl = tonumber(de.ttl) or 0
+  if ttl > 0 and not de.keepLastIfActive then rc('SET', b .. 'de:' .. deid, id, 'PX', int(ttl)) else rc('SET', b .. 'de:' .. deid, id) end
+  local delay = tonumber(opts.delay) or 0
+  rc('HSET', key, 'name', kept.name or '', 'data', kept.data or '', 'opts', kept.opts or '{}', 'timestamp', now,
+    'delay', text(opts.delay), 'priority', text(opts.priority))
+  if de.id then rc('HSET', key, 'deid', de.id) end
+  if kept.pk then rc('HSET', key, 'parentKey', kept.pk, 'parent', kept.pd or '') end
+  if kept.rjk then rc('HSET', key, 'rjk', kept.rjk) end
+  L.emit(b, 'added', 'jobId', id, 'name', kept.name or '')
+  if delay > 0 then
+    local due = math.floor(now + delay)
+    L.add_delayed(b, id, due)
+    L.emit_capped(b, 'delayed', 'jobId', id, 'delay', int(due))
+    L.wake_delayed(b)
+  else
+    local paused, blocked = L.blocked(b)
+    L.add_waiting(b, id, opts.priority, opts.lifo, paused, blocked)
+    L.emit_capped(b, 'waiting', 'jobId', id)
+  end
+  if kept.pdk then rc('SADD', kept.pdk, key) end
+end
+
+-- Frees an id that has no time of its own, and starts the job that was kept to follow this one.
+function L.finish_dedup(b, id, deid, now)
+  local holder, next_key = b .. 'de:' .. deid, b .. 'dn:' .. deid
+  local ttl = rc('PTTL', holder)
+  if ttl == 0 or ttl == -1 and rc('GET', holder) == id then rc('DEL', holder) end
+  local h = rc('HGETALL', next_key)
+  if #h == 0 then return end
+  local kept = {}
+  for i = 1, #h, 2 do kept[h[i]] = h[i + 1] end
+  rc('DEL', next_key)
+  start_next(b, deid, kept, now)
+end

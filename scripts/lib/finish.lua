@@ -1,0 +1,58 @@
+-- needs: remove childdone dedupdone events
+-- Finished jobs: where they go, what is kept of them, who is told.
+
+-- Cuts the event stream to about what the queue keeps, once a call.
+function L.trim_events(b)
+  if L.trimmed then return end
+  L.trimmed = true
+  rc('XTRIM', b .. 'events', 'MAXLEN', '~', L.max_events(b))
+end
+
+-- Deletes the jobs of a list. Their deduplication ids had their time.
+local function drop(b, ids, now)
+  for i = 1, #ids do L.remove_job(b, ids[i], false, now, true) end
+end
+
+-- Keeps, of the jobs in `state`, those that are younger than `age` (ms; 0: any) and the newest `count` (below 1: any number), after
+-- n jobs of the same policy came to it. Age drops at most `limit` jobs for each of them, the newest of the old ones first.
+function L.retain(b, state, now, count, age, limit, n)
+  local set = b .. state
+  if age > 0 then
+    local oldest, most = int(now - age), limit * n
+    local ids = rc('ZREVRANGEBYSCORE', set, oldest, '-inf', 'LIMIT', 0, most)
+    drop(b, ids, now)
+    if #ids < most then
+      if #ids > 0 then rc('ZREMRANGEBYSCORE', set, '-inf', oldest) end
+    else
+      for i = 1, #ids, 1000 do rc('ZREM', set, unpack(ids, i, math.min(i + 999, #ids))) end
+    end
+  end
+  if count > 0 then
+    local ids = rc('ZREVRANGE', set, count, -1)
+    if #ids > 0 then
+      drop(b, ids, now)
+      rc('ZREMRANGEBYRANK', set, 0, -count - 1)
+    end
+  end
+end
+
+-- Finishes a job that has left `active`. State is 'completed' or 'failed', value its result or its reason; a failed one that made
+-- `attempts` attempts is reported as exhausted. Count 0 removes it at once.
+function L.finish(b, id, state, now, value, attempts, count, age, limit)
+  local key, failed = b .. id, state == 'failed'
+  L.trim_events(b)
+  local h = rc('HMGET', key, 'parentKey', 'parent', 'deid')
+  if h[3] then L.finish_dedup(b, id, h[3], now) end
+  if h[1] and h[1] ~= '' then (failed and L.child_failed or L.child_completed)(key, h[1], h[2], value, now) end
+  local made = rc('HINCRBY', key, 'atm', 1)
+  if count == 0 then
+    L.remove_job(b, id, false, now, true)
+  else
+    rc('ZADD', b .. state, now, id)
+    rc('HSET', key, failed and 'failedReason' or 'returnvalue', value, 'finishedOn', now)
+    if failed then rc('HDEL', key, 'defa') end
+    L.retain(b, state, now, count, age, limit, 1)
+  end
+  L.emit(b, state, 'jobId', id, failed and 'failedReason' or 'returnvalue', value, 'prev', 'active')
+  if failed and made >= attempts then L.emit(b, 'retries-exhausted', 'jobId', id, 'attemptsMade', int(made)) end
+end

@@ -1,0 +1,48 @@
+-- lib: waiting marker events
+-- Puts jobs whose lock is gone back to wait, and marks the active ones to be looked at next time.
+-- KEYS  1 a key of the queue
+-- ARGV  1 base  2 mode  3 now (ms)  4 time in which only one call does anything (ms)  5 how often a job may stall
+-- Reply: the ids that wait again
+if rc('EXISTS', B .. 'stalled-check') == 1 then return {} end
+rc('SET', B .. 'stalled-check', ARGV[3], 'PX', ARGV[4])
+rc('XTRIM', B .. 'events', 'MAXLEN', '~', L.max_events(B))
+
+local active, recovered = B .. 'active', {}
+
+-- Whether a job is made by a scheduler that still exists: such a job may stall without limit.
+local function scheduled(key)
+  local rjk = rc('HGET', key, 'rjk')
+  return rjk and (rc('EXISTS', B .. 'repeat:' .. rjk) == 1 or rc('ZSCORE', B .. 'repeat', rjk))
+end
+
+local function recover(id)
+  local key = B .. id
+  local times = rc('HINCRBY', key, 'stc', 1)
+  if times > tonumber(ARGV[5]) and not scheduled(key) then rc('HSET', key, 'defa', 'job stalled more than allowable limit') end
+  local paused, blocked = L.blocked(B)
+  rc('RPUSH', L.wait_key(B, paused), id)
+  L.wake(B, blocked)
+  L.emit(B, 'waiting', 'jobId', id, 'prev', 'active')
+  L.emit(B, 'stalled', 'jobId', id)
+  recovered[#recovered + 1] = id
+end
+
+local marked = rc('SMEMBERS', B .. 'stalled')
+if #marked > 0 then rc('DEL', B .. 'stalled') end
+for low = 1, #marked, 500 do
+  local high, locks = math.min(low + 499, #marked), {}
+  for i = low, high do locks[i - low + 1] = B .. marked[i] .. ':lock' end
+  local held = rc('MGET', unpack(locks))
+  for i = low, high do
+    local id = marked[i]
+    if string.sub(id, 1, 2) == '0:' then -- the marker of a very old version
+      rc('LREM', active, 1, id)
+    elseif not held[i - low + 1] and rc('LREM', active, 1, id) == 1 then
+      recover(id)
+    end
+  end
+end
+
+local all = rc('LRANGE', active, 0, -1)
+for i = 1, #all, 1000 do rc('SADD', B .. 'stalled', unpack(all, i, math.min(i + 999, #all))) end
+return recovered
