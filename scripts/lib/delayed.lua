@@ -1,17 +1,19 @@
 -- needs: waiting marker events
 -- Delayed jobs: score = due ms * 4096 + place inside that millisecond.
 
--- Delays a job until `due` (ms), behind those that are due in the same millisecond.
-function L.add_delayed(b, id, due)
+-- The score that puts a job behind those that are due in the same millisecond.
+function L.delayed_score(b, due)
   local low = due * 4096
   local high = (due + 1) * 4096 - 1
   local last = rc('ZREVRANGEBYSCORE', b .. 'delayed', int(high), int(low), 'WITHSCORES', 'LIMIT', 0, 1)[2]
-  local score = low
-  if last then
-    last = tonumber(last)
-    score = last >= high and high or last + 1
-  end
-  rc('ZADD', b .. 'delayed', int(score), id)
+  if not last then return low end
+  last = tonumber(last)
+  return last >= high and high or last + 1
+end
+
+-- Delays a job until `due` (ms).
+function L.add_delayed(b, id, due)
+  rc('ZADD', b .. 'delayed', int(L.delayed_score(b, due)), id)
 end
 
 -- Makes due jobs wait, at most 1000 at once. Returns how many.

@@ -1,0 +1,123 @@
+-- needs: delayed marker dedup duplicate
+-- Adding a job of any kind. A table `q` is the queue it goes to: `b` its base, `events`, `max` (events that it keeps; nil: not
+-- set yet), `list` (of waiting jobs), `time` (of jobs that have none of their own), and what is gathered to be written at once:
+-- `back`, `front` (ids for the two ends of the list), `prio` (ids and priorities), `later` (scores and ids of delayed jobs),
+-- `slots` (the last score given for a time), `wake` and `wake_later` (the markers to set).
+
+function L.intake(b, meta, max, time, back)
+  return {
+    b = b, events = b .. 'events', max = max, list = L.wait_key(b, meta[1]), time = time,
+    back = back, front = {}, prio = {}, later = {}, slots = {}, wake = false, wake_later = false,
+  }
+end
+
+local function flush_prioritized(q)
+  local count = #q.prio / 2
+  local pc = rc('INCRBY', q.b .. 'pc', int(count)) - count
+  local args = {}
+  for k = 1, count do
+    args[2 * k - 1] = int(q.prio[2 * k] * 4294967296 + (pc + k) % 4294967296)
+    args[2 * k] = q.prio[2 * k - 1]
+  end
+  rc('ZADD', q.b .. 'prioritized', unpack(args))
+  q.prio = {}
+end
+
+-- Writes what was gathered for the places where a job can meet another one. (`back` can wait for the end: nothing looks at
+-- the list, and what goes to its two ends may go in any order.)
+function L.flush_intake(q)
+  if q.front[1] then rc('RPUSH', q.list, unpack(q.front)) q.front = {} end
+  if q.prio[1] then flush_prioritized(q) end
+  if q.later[1] then rc('ZADD', q.b .. 'delayed', unpack(q.later)) q.later = {} end
+  if q.wake_later then L.wake_delayed(q.b) q.wake_later = false end
+  q.slots = {}
+end
+
+local function add_later(q, id, ts, delay)
+  local due = ts + tonumber(delay)
+  local score = q.slots[due]
+  if not score then
+    score = L.delayed_score(q.b, due)
+  elseif score < (due + 1) * 4096 - 1 then
+    score = score + 1
+  end
+  q.slots[due] = score
+  q.later[#q.later + 1] = int(score)
+  q.later[#q.later + 1] = id
+  q.wake_later = true
+  rc('XADD', q.events, 'MAXLEN', '~', q.max, '*', 'event', 'delayed', 'jobId', id, 'delay', int(due))
+end
+
+-- Puts a stored job where it belongs.
+local function place(q, has, id, ts, delay, priority)
+  if has('w') then
+    rc('ZADD', q.b .. 'waiting-children', ts, id)
+    rc('XADD', q.events, 'MAXLEN', '~', q.max, '*', 'event', 'waiting-children', 'jobId', id)
+    return
+  end
+  if delay ~= '0' then return add_later(q, id, tonumber(ts), delay) end
+  if priority ~= '0' then
+    q.prio[#q.prio + 1] = id
+    q.prio[#q.prio + 1] = tonumber(priority)
+  else
+    local to = has('l') and q.front or q.back
+    to[#to + 1] = id
+  end
+  q.wake = true
+  rc('XADD', q.events, 'MAXLEN', '~', q.max, '*', 'event', 'waiting', 'jobId', id)
+end
+
+-- Whether a job yields to one that is there, with its own id or its deduplication id: id and note, or nil.
+local function yields(q, custom, job, d, defer)
+  if custom and rc('EXISTS', q.b .. custom) == 1 then
+    if job.pkey then L.flush_intake(q) end
+    local code = L.duplicate(q.b, custom, job.pkey, job.parent, job.now, defer)
+    return code and '' or custom, code or 1
+  end
+  if not d then return nil end
+  if d.replace or d.reschedule then L.flush_intake(q) end
+  return L.dedup(q.b, d, job), 1
+end
+
+local function dedup_of(b, id, ttl, how, replace)
+  local function on(switch) return string.find(how, switch, 1, true) end
+  return {
+    id = id, key = b .. 'de:' .. id, next = b .. 'dn:' .. id, ttl = tonumber(ttl), extend = on('e'),
+    replace = replace and on('r'), keep_last = on('k'), reschedule = on('s'),
+  }
+end
+
+-- Adds the job whose flags, name, data and options stand before ARGV[a]; see script `add`. `count` is the number that it takes of
+-- the counter; nil: it takes the next. Returns its id ('': refused), the place in ARGV after it, and a note.
+function L.take_in(q, a, count)
+  local flags, name, data, opts = ARGV[a - 4], ARGV[a - 3], ARGV[a - 2], ARGV[a - 1]
+  local function has(flag) return string.find(flags, flag, 1, true) end
+  local function value(flag)
+    if not has(flag) then return nil end
+    a = a + 1
+    return ARGV[a - 1]
+  end
+  local custom, ts, delay, priority = value('i'), value('t') or q.time, value('d') or '0', value('p') or '0'
+  local pkey = value('P')
+  local parent = pkey and value('P')
+  local rjk, deid = value('s'), value('D')
+  local d = deid and dedup_of(q.b, deid, value('D'), value('D'), not has('w'))
+  if pkey and rc('EXISTS', pkey) == 0 then return '', a, -5 end
+  local id = custom or int(count or rc('INCR', q.b .. 'id'))
+  if custom and not count then rc('INCR', q.b .. 'id') end
+  if not q.max then q.max = L.max_events(q.b) end
+  if custom or d then
+    local job = { id = id, name = name, data = data, opts = opts, now = tonumber(ts), delay = tonumber(delay), pkey = pkey, parent = parent, rjk = rjk }
+    local other, note = yields(q, custom, job, d, has('f'))
+    if other then return other, a, note end
+  end
+  local key = q.b .. id
+  rc('HSET', key, 'name', name, 'data', data, 'opts', opts, 'timestamp', ts, 'delay', delay, 'priority', priority)
+  if pkey then rc('HSET', key, 'parentKey', pkey, 'parent', parent) end
+  if rjk then rc('HSET', key, 'rjk', rjk) end
+  if d then rc('HSET', key, 'deid', d.id) end
+  rc('XADD', q.events, '*', 'event', 'added', 'jobId', id, 'name', name)
+  place(q, has, id, ts, delay, priority)
+  if pkey then rc('SADD', pkey .. ':dependencies', key) end
+  return id, a
+end
