@@ -41,8 +41,11 @@ type Producer interface {
 
 	// Add stores jobs in the order given and answers with one result for each.
 	// A job that is refused has Err set; the others are stored all the same.
-	// The error is for calls of which it is unknown or certain that nothing
-	// was stored: a call that may have reached the storage is never repeated.
+	// A storage may take many jobs in steps, each of them atomic. When a step
+	// fails its error is returned, and so are the answers, if a step before it
+	// was done: every job that is not certain to be stored then has Err set. A
+	// request that may have reached the storage is never repeated; its error is
+	// ErrUncertain.
 	Add(ctx context.Context, queue string, jobs []NewJob) ([]Added, error)
 }
 
