@@ -185,6 +185,8 @@ func (s *Store) dedicate(ctx context.Context, queue, clientName string) (*redis.
 	o.PoolSize, o.MinIdleConns, o.MaxIdleConns, o.MaxActiveConns = 1, 0, 1, 1
 	o.MaxRetries, o.DialerRetries = -1, 1
 	o.ConnMaxIdleTime = -1
+	o.ReadTimeout = maxBlock + 2*overdue // a call may block for longer than others take
+	o.PushNotificationProcessor, o.ClientSideCache, o.ClientSideCacheConfig = nil, nil, nil // those of the other client stay its own
 	if clientName != "" {
 		o.ClientName = clientName
 	}
