@@ -23,6 +23,7 @@ type Store struct {
 	prefix  string
 	mode    string // what scripts get as MODE
 	log     *slog.Logger
+	readers readers
 
 	closeOnce sync.Once
 	closeErr  error
@@ -123,6 +124,7 @@ func (s *Store) Ping(ctx context.Context) error {
 // Close closes the connections that were opened by the store itself.
 func (s *Store) Close() error {
 	s.closeOnce.Do(func() {
+		s.readers.close()
 		if s.owned {
 			s.closeErr = s.client.Close()
 		}
@@ -185,10 +187,29 @@ func (s *Store) dedicate(ctx context.Context, queue, clientName string) (*redis.
 	o.PoolSize, o.MinIdleConns, o.MaxIdleConns, o.MaxActiveConns = 1, 0, 1, 1
 	o.MaxRetries, o.DialerRetries = -1, 1
 	o.ConnMaxIdleTime = -1
-	o.ReadTimeout = maxBlock + 2*overdue // a call may block for longer than others take
-	o.PushNotificationProcessor, o.ClientSideCache, o.ClientSideCacheConfig = nil, nil, nil // those of the other client stay its own
+	o.ContextTimeoutEnabled = true
+	// A call may block for longer than others take.
+	o.ReadTimeout = maxBlock + 2*overdue
+	// Those of the other client stay its own.
+	o.PushNotificationProcessor, o.ClientSideCache, o.ClientSideCacheConfig = nil, nil, nil
 	if clientName != "" {
-		o.ClientName = clientName
+		o.OnConnect = named(clientName, o.OnConnect)
 	}
 	return redis.NewClient(&o), nil
+}
+
+// named gives a new connection its name, after what the program's own client does with new ones.
+func named(name string, before func(context.Context, *redis.Conn) error) func(context.Context, *redis.Conn) error {
+	return func(ctx context.Context, c *redis.Conn) error {
+		if before != nil {
+			if err := before(ctx, c); err != nil {
+				return err
+			}
+		}
+		// Some servers and users may not do this: only a broken connection matters.
+		if err := c.ClientSetName(ctx, name).Err(); err != nil && !isReply(err) {
+			return err
+		}
+		return nil
+	}
 }

@@ -1,0 +1,414 @@
+package bullmq
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullmq-gen/bullmq-gen/internal/testredis"
+	"github.com/bullmq-gen/bullmq-gen/runtime/redisq"
+)
+
+// C003: the loser of a job learns it, and the winner's result stands.
+func TestC003LostLock(t *testing.T) {
+	t.Parallel()
+	k := newKit(t, testredis.Any(t))
+	var starts atomic.Int32
+	causes := make(chan error, 1)
+	lost := make(chan string, 1)
+	h := func(ctx context.Context, job *Job[greet]) (greeting, error) {
+		if starts.Add(1) == 1 {
+			rdb := k.server.Client(t)
+			rdb.Del(ctx, "bull:greetings:"+job.ID+":lock")
+			<-ctx.Done()
+			causes <- context.Cause(ctx)
+			return greeting{Text: "loser"}, nil
+		}
+		return greeting{Text: "winner"}, nil
+	}
+	opts := []WorkerOption{LockDuration(200 * time.Millisecond), StalledCheck(50*time.Millisecond, 1),
+		WithHooks(Hooks{LockLost: func(j *ActiveJob) { lost <- j.ID }})}
+	k.worker(h, opts...)
+	k.worker(h, opts...)
+	handle := k.add("a", Attempts(5))
+	require.Equal(t, "winner", k.result(handle).Text)
+	require.ErrorIs(t, <-causes, ErrLockLost)
+	require.Equal(t, handle.ID, <-lost)
+	r := k.record(handle.ID)
+	require.Equal(t, 1, r.AttemptsMade)
+	require.Equal(t, 1, r.StalledCount)
+	require.JSONEq(t, `{"text":"winner","attempt":0}`, string(r.ReturnValue))
+}
+
+// C009: scripts that the server forgot are loaded again, under load.
+func TestC009ScriptFlushUnderLoad(t *testing.T) {
+	t.Parallel()
+	k := newKit(t, testredis.Start(t))
+	k.worker(hello, Concurrency(20))
+	ctx, stop := context.WithCancel(k.ctx)
+	var flushing sync.WaitGroup
+	rdb := k.server.Client(t)
+	flushing.Go(func() {
+		for ctx.Err() == nil {
+			rdb.ScriptFlush(ctx)
+		}
+	})
+	for i := range 20 {
+		ps := make([]greet, 50)
+		for j := range ps {
+			ps[j].Name = fmt.Sprint(i, "-", j)
+		}
+		_, err := k.task.AddMany(k.ctx, k.client, ps)
+		require.NoError(t, err)
+	}
+	k.settled(map[State]int{StateCompleted: 1000})
+	stop()
+	flushing.Wait()
+	k.noLocks()
+}
+
+// C015: an answer that was lost neither doubles a job nor loses one.
+func TestC015LostAnswers(t *testing.T) {
+	t.Parallel()
+	server := testredis.Start(t)
+	link := testredis.Proxy(t, server.Addr())
+	k := newKitAt(t, server, link.URL())
+	var runs atomic.Int32
+	var lost atomic.Int32
+	k.worker(func(ctx context.Context, job *Job[greet]) (greeting, error) {
+		runs.Add(1)
+		return hello(ctx, job)
+	}, Concurrency(4), WithHooks(Hooks{LockLost: func(*ActiveJob) { lost.Add(1) }}))
+	k.result(k.add("warm up"))
+	direct := newKit(t, server) // adds past the broken link
+	const n = 200
+	for i := range n {
+		if i%10 == 0 {
+			link.DropReply("evalsha")
+		}
+		direct.add(fmt.Sprint(i))
+	}
+	direct.settled(map[State]int{StateCompleted: n + 1})
+	require.EqualValues(t, n+1, runs.Load(), "each job ran once")
+	require.Zero(t, lost.Load(), "no job was taken for lost")
+	require.Positive(t, link.Dropped())
+	direct.noLocks()
+
+	link.DropReply("evalsha")
+	_, err := k.task.Add(k.ctx, k.client, greet{Name: "once"})
+	if err != nil {
+		require.ErrorIs(t, err, ErrUncertain)
+	}
+	direct.settled(map[State]int{StateCompleted: n + 2})
+}
+
+// C031: a worker goes on when its server was away, was frozen, or changed its role.
+func TestC031Outages(t *testing.T) {
+	t.Parallel()
+	for name, outage := range map[string]func(k *kit, s *testredis.Server, link *testredis.Link){
+		"restart": func(_ *kit, s *testredis.Server, _ *testredis.Link) { s.Restart() },
+		"frozen": func(k *kit, s *testredis.Server, _ *testredis.Link) {
+			s.Pause()
+			time.AfterFunc(200*time.Millisecond, s.Continue)
+		},
+		"cut": func(_ *kit, _ *testredis.Server, link *testredis.Link) { link.Cut() },
+		"refused": func(_ *kit, _ *testredis.Server, link *testredis.Link) {
+			link.Refuse(true)
+			link.Cut()
+			time.AfterFunc(300*time.Millisecond, func() { link.Refuse(false) })
+		},
+		"replica": func(k *kit, s *testredis.Server, _ *testredis.Link) {
+			rdb := s.Client(k)
+			require.NoError(k, rdb.Do(k.ctx, "replicaof", "127.0.0.1", "1").Err())
+			time.AfterFunc(300*time.Millisecond, func() { rdb.Do(context.Background(), "replicaof", "no", "one") })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := testredis.Start(t, testredis.AppendOnly())
+			link := testredis.Proxy(t, server.Addr())
+			k := newKitAt(t, server, link.URL())
+			var reported atomic.Int32
+			k.worker(hello, Concurrency(3), WithHooks(Hooks{Error: func(error) { reported.Add(1) }}))
+			for i := range 3 {
+				k.result(k.add(fmt.Sprint(i)))
+			}
+			outage(k, server, link)
+			var h *Handle[greeting]
+			k.until("a job is added again", func() bool {
+				var err error
+				h, err = k.task.Add(k.ctx, k.client, greet{Name: "after"}, JobID("after"))
+				return err == nil
+			})
+			require.Equal(t, "hello after", k.result(h).Text)
+			require.Less(t, reported.Load(), int32(6), "an outage is not reported over and over")
+		})
+	}
+}
+
+// C037: locks are renewed until the last handler has returned.
+func TestC037LocksLastThroughAGracefulStop(t *testing.T) {
+	t.Parallel()
+	k := newKit(t, testredis.Any(t))
+	var runs atomic.Int32
+	begun, open := make(chan struct{}, 9), make(chan struct{})
+	h := func(ctx context.Context, job *Job[greet]) (greeting, error) {
+		runs.Add(1)
+		begun <- struct{}{}
+		<-open
+		return hello(ctx, job)
+	}
+	opts := []WorkerOption{LockDuration(200 * time.Millisecond), StalledCheck(50*time.Millisecond, 1)}
+	w := k.worker(h, opts...)
+	handle := k.add("a")
+	<-begun
+	stopped := make(chan error, 1)
+	go func() { stopped <- w.Stop(k.ctx) }()
+	var checks atomic.Int32
+	other := k.worker(h, append(opts, WithHooks(Hooks{Stalled: func(string) { checks.Add(1) }}))...)
+	rdb := k.server.Client(t)
+	// The lock is renewed at least twelve times: several times over what it lasts.
+	last := time.Duration(-1)
+	for renewals := 0; renewals < 12; {
+		ttl := rdb.PTTL(k.ctx, "bull:greetings:"+handle.ID+":lock").Val()
+		require.Positive(t, ttl, "the lock is held")
+		if ttl > last {
+			renewals++
+		}
+		last = ttl
+	}
+	close(open)
+	require.NoError(t, <-stopped)
+	require.Equal(t, "hello a", k.result(handle).Text)
+	require.EqualValues(t, 1, runs.Load())
+	require.Zero(t, checks.Load())
+	require.NoError(t, other.Stop(k.ctx))
+}
+
+// C043: whatever was taken when a worker stops is finished, not left active.
+func TestC043StopAtAnyMoment(t *testing.T) {
+	t.Parallel()
+	k := newKit(t, testredis.Any(t))
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	added := 0
+	for range 60 {
+		w, err := NewWorker(k.client, k.queue, Concurrency(1+random.IntN(8)))
+		require.NoError(t, err)
+		k.task.Handle(w, hello)
+		ctx, cancel := context.WithCancel(k.ctx)
+		time.AfterFunc(time.Duration(random.IntN(15_000))*time.Microsecond, cancel)
+		done := make(chan error, 1)
+		go func() { done <- w.Run(ctx) }()
+		for range random.IntN(30) {
+			k.add(fmt.Sprint(added))
+			added++
+		}
+		require.NoError(t, <-done)
+		counts := k.counts()
+		require.Zero(t, counts[StateActive])
+		require.Equal(t, added, counts[StateCompleted]+counts[StateWaiting])
+	}
+	k.noLocks()
+}
+
+// C051: renewal and stalled checks never disturb a job that finishes.
+func TestC051NoLockErrorsNearTheLocksEnd(t *testing.T) {
+	t.Parallel()
+	k := newKit(t, testredis.Any(t))
+	var trouble recorder
+	var mu sync.Mutex
+	runs := map[string]int{}
+	k.worker(func(ctx context.Context, job *Job[greet]) (greeting, error) {
+		mu.Lock()
+		runs[job.ID]++
+		mu.Unlock()
+		timer := time.NewTimer(time.Duration(20+rand.IntN(60)) * time.Millisecond)
+		defer timer.Stop()
+		<-timer.C
+		return hello(ctx, job)
+	}, Concurrency(50), LockDuration(400*time.Millisecond), StalledCheck(20*time.Millisecond, 1), WithHooks(Hooks{
+		Stalled:  func(id string) { trouble.note("stalled " + id) },
+		LockLost: func(j *ActiveJob) { trouble.note("lost " + j.ID) },
+		Error:    func(err error) { trouble.note(err.Error()) },
+	}))
+	ps := make([]greet, 1000)
+	for i := range ps {
+		ps[i].Name = fmt.Sprint(i)
+	}
+	_, err := k.task.AddMany(k.ctx, k.client, ps)
+	require.NoError(t, err)
+	k.settled(map[State]int{StateCompleted: 1000})
+	require.Empty(t, trouble.all())
+	mu.Lock()
+	defer mu.Unlock()
+	for id, n := range runs {
+		require.Equal(t, 1, n, id)
+	}
+}
+
+// C053: the same with both versions of the protocol and a client of the user's.
+func TestC053ProtocolsAndClients(t *testing.T) {
+	t.Parallel()
+	for _, protocol := range []int{2, 3} {
+		k := newKit(t, testredis.Any(t))
+		o := k.server.Options()
+		o.Protocol = protocol
+		rdb := redis.NewClient(o)
+		t.Cleanup(func() { _ = rdb.Close() })
+		store, err := redisq.New(rdb, redisq.Logger(quiet()))
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = store.Close() })
+		k.client, err = NewClient(store, WithLogger(quiet()))
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = k.client.Close() })
+		k.worker(func(ctx context.Context, job *Job[greet]) (greeting, error) {
+			if job.Data.Fail >= job.Attempt {
+				return greeting{}, errors.New("not yet")
+			}
+			return hello(ctx, job)
+		})
+		h, err := k.task.Add(k.ctx, k.client, greet{"ann", 1}, Attempts(2))
+		require.NoError(t, err)
+		require.Equal(t, greeting{"hello ann", 2}, k.result(h))
+	}
+}
+
+// C093: a handler that ignores its cancellation does not keep the worker from stopping.
+func TestC093HandlersThatIgnoreCancellation(t *testing.T) {
+	t.Parallel()
+	k := newKit(t, testredis.Any(t))
+	open := make(chan struct{})
+	var runs atomic.Int32
+	late := make(chan error, 1)
+	h := func(ctx context.Context, job *Job[greet]) (greeting, error) {
+		if runs.Add(1) == 1 {
+			<-open
+			late <- job.Progress(k.ctx, 50)
+			return greeting{Text: "too late"}, nil
+		}
+		return hello(ctx, job)
+	}
+	opts := []WorkerOption{LockDuration(300 * time.Millisecond), StalledCheck(50*time.Millisecond, 1)}
+	w := k.worker(h, opts...)
+	handle := k.add("a")
+	k.until("the handler runs", func() bool { return w.Running() == 1 })
+	ctx, cancel := context.WithCancel(k.ctx)
+	cancel()
+	require.ErrorIs(t, w.Stop(ctx), ErrAbandoned)
+	k.worker(h, opts...)
+	require.Equal(t, "hello a", k.result(handle).Text)
+	close(open)
+	require.ErrorIs(t, <-late, ErrLockLost)
+	r := k.record(handle.ID)
+	require.Equal(t, "0", string(orZero(r.Progress)))
+	require.Contains(t, string(r.ReturnValue), "hello a")
+}
+
+func orZero(b []byte) []byte {
+	if len(b) == 0 {
+		return []byte("0")
+	}
+	return b
+}
+
+// Handlers that heed their cancellation give their jobs back uncounted.
+func TestShutdownGivesJobsBack(t *testing.T) {
+	t.Parallel()
+	k := newKit(t, testredis.Any(t))
+	w := k.worker(func(ctx context.Context, _ *Job[greet]) (greeting, error) {
+		<-ctx.Done()
+		return greeting{}, ctx.Err()
+	}, GracePeriod(0))
+	h := k.add("a")
+	k.until("the handler runs", func() bool { return w.Running() == 1 })
+	require.NoError(t, w.Stop(k.ctx))
+	k.settled(map[State]int{StateWaiting: 1})
+	require.Zero(t, k.record(h.ID).AttemptsMade)
+	k.noLocks()
+}
+
+// C095 and its kind: while a queue is paused nothing starts; then all comes in order.
+func TestC095PausedQueue(t *testing.T) {
+	t.Parallel()
+	k := newKit(t, testredis.Any(t))
+	q := k.client.Queue("greetings")
+	var seen recorder
+	k.worker(func(ctx context.Context, job *Job[greet]) (greeting, error) {
+		seen.note(job.Data.Name)
+		return hello(ctx, job)
+	})
+	k.result(k.add("before"))
+	require.NoError(t, q.Pause(k.ctx))
+	k.add("plain")
+	k.add("lifo", LIFO(true))
+	k.add("first", Priority(1))
+	h := k.add("delayed", Delay(time.Millisecond))
+	k.until("due jobs are promoted", func() bool { s, err := h.State(k.ctx); return err == nil && s == StateWaiting })
+	require.Equal(t, []string{"before"}, seen.all())
+	paused, err := q.Paused(k.ctx)
+	require.NoError(t, err)
+	require.True(t, paused)
+	require.NoError(t, q.Resume(k.ctx))
+	k.settled(map[State]int{StateCompleted: 5})
+	require.Equal(t, []string{"before", "lifo", "plain", "delayed", "first"}, seen.all())
+}
+
+// C077: a handler's own rate limit puts the job back, first, with no attempt counted.
+func TestC077RateLimitFromAHandler(t *testing.T) {
+	t.Parallel()
+	k := newKit(t, testredis.Any(t))
+	k.worker(func(ctx context.Context, job *Job[greet]) (greeting, error) {
+		if job.Starts <= 3 {
+			return greeting{}, RateLimited(20 * time.Millisecond)
+		}
+		return hello(ctx, job)
+	}, Limit(1000, time.Second))
+	h := k.add("a", Attempts(1))
+	require.Equal(t, greeting{"hello a", 1}, k.result(h))
+	require.Equal(t, 1, k.record(h.ID).AttemptsMade)
+}
+
+func TestRateLimitBoundsStarts(t *testing.T) {
+	t.Parallel()
+	k := newKit(t, testredis.Any(t))
+	var runs atomic.Int32
+	k.worker(func(ctx context.Context, job *Job[greet]) (greeting, error) {
+		runs.Add(1)
+		return hello(ctx, job)
+	}, Limit(3, time.Hour), Concurrency(10))
+	for i := range 8 {
+		k.add(fmt.Sprint(i))
+	}
+	k.settled(map[State]int{StateCompleted: 3, StateWaiting: 5})
+	require.EqualValues(t, 3, runs.Load())
+	ttl, err := k.store.RateLimitTTL(k.ctx, "greetings", 3)
+	require.NoError(t, err)
+	require.Positive(t, ttl)
+}
+
+// C111: a clock that differs or jumps back neither hangs a worker nor loses locks.
+func TestC111Clocks(t *testing.T) {
+	t.Parallel()
+	var skew atomic.Int64
+	clock := func() time.Time { return time.Now().Add(time.Duration(skew.Load())) }
+	k := newKit(t, testredis.Any(t), WithClock(clock))
+	k.worker(hello, LockDuration(200*time.Millisecond))
+	k.result(k.add("now"))
+	skew.Store(-int64(time.Hour))
+	k.result(k.add("an hour back"))
+	skew.Store(int64(time.Hour))
+	h := k.add("ahead", Delay(time.Millisecond))
+	k.result(h)
+	r := k.record(h.ID)
+	require.False(t, r.FinishedOn.IsZero())
+}
