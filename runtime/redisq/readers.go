@@ -1,0 +1,138 @@
+package redisq
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// idleReaders is how many connections for reading events are kept while nobody reads.
+const idleReaders = 4
+
+// readers are connections of their own for blocking reads of events. One that
+// was used is kept for the next read of the same queue.
+type readers struct {
+	mu     sync.Mutex
+	closed bool
+	busy   map[*redis.Client]struct{}
+	idle   []idleReader // oldest first
+}
+
+type idleReader struct {
+	queue  string
+	client *redis.Client
+}
+
+// process sends a command that blocks for up to d. It ends early when the
+// context does, when the store is closed, and when the server is silent for
+// longer than that.
+func (r *readers) process(ctx context.Context, s *Store, queue string, cmd redis.Cmder, d time.Duration) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	c, err := r.take(ctx, s, queue)
+	if err != nil {
+		return err
+	}
+	limited, cancel := context.WithTimeout(ctx, d+overdue)
+	defer cancel()
+	// go-redis does not end a call under way when its context is cancelled.
+	stop := context.AfterFunc(limited, func() { _ = c.Close() })
+	err = c.Process(limited, cmd)
+	switch {
+	case !stop(), err != nil && !isReply(err):
+		r.drop(c)
+	default:
+		r.keep(queue, c)
+	}
+	switch {
+	case noNil(err) == nil:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case isDone(err) || limited.Err() != nil:
+		return explain(fmt.Errorf("no answer within %v: %w", d+overdue, os.ErrDeadlineExceeded))
+	}
+	return explain(err)
+}
+
+func (r *readers) take(ctx context.Context, s *Store, queue string) (*redis.Client, error) {
+	if c := r.pick(queue); c != nil {
+		return c, nil
+	}
+	c, err := s.dedicate(ctx, queue, clientName(s.prefix, queue, "")+":qe")
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		_ = c.Close()
+		return nil, explain(net.ErrClosed)
+	}
+	r.use(c)
+	return c, nil
+}
+
+// pick returns a kept connection for the queue, or nil.
+func (r *readers) pick(queue string) *redis.Client {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, l := range r.idle {
+		if l.queue == queue {
+			r.idle = append(r.idle[:i], r.idle[i+1:]...)
+			r.use(l.client)
+			return l.client
+		}
+	}
+	return nil
+}
+
+func (r *readers) use(c *redis.Client) {
+	if r.busy == nil {
+		r.busy = map[*redis.Client]struct{}{}
+	}
+	r.busy[c] = struct{}{}
+}
+
+// keep puts a connection aside for the next read.
+func (r *readers) keep(queue string, c *redis.Client) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.busy, c)
+	if r.closed {
+		_ = c.Close()
+		return
+	}
+	r.idle = append(r.idle, idleReader{queue, c})
+	if len(r.idle) > idleReaders {
+		_ = r.idle[0].client.Close()
+		r.idle = append(r.idle[:0], r.idle[1:]...)
+	}
+}
+
+func (r *readers) drop(c *redis.Client) {
+	r.mu.Lock()
+	delete(r.busy, c)
+	r.mu.Unlock()
+	_ = c.Close()
+}
+
+// close ends all connections, and the reads under way.
+func (r *readers) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+	for c := range r.busy {
+		_ = c.Close()
+	}
+	for _, l := range r.idle {
+		_ = l.client.Close()
+	}
+	r.idle = nil
+}
