@@ -1,0 +1,128 @@
+package bullmqgen
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/bullmq-gen/bullmq-gen/internal/check"
+	"github.com/bullmq-gen/bullmq-gen/internal/diag"
+	"github.com/bullmq-gen/bullmq-gen/internal/naming"
+	"github.com/bullmq-gen/bullmq-gen/internal/source"
+	"github.com/bullmq-gen/bullmq-gen/templates"
+)
+
+// Version is the version of the generator, and of the runtime it is made with.
+const Version = "0.1.0"
+
+// DefaultOut is where generated code goes unless Config says otherwise.
+const DefaultOut = "../gen"
+
+// Config says what to generate.
+type Config struct {
+	// Dir is the folder in which Patterns are understood, and to which the
+	// names of files in messages are relative. Empty: the current one.
+	Dir string
+	// Patterns are packages as the go command takes them. Empty: the one in Dir.
+	Patterns []string
+	// Out is the folder of the generated package, seen from the folder of each
+	// annotated package. Empty: DefaultOut.
+	Out string
+	// Tags are build tags, separated by commas.
+	Tags string
+	// NoGuard leaves out the declarations that keep stale code from compiling
+	// after a payload has changed.
+	NoGuard bool
+	// Env is the environment of the go command. Nil: that of the program.
+	Env []string
+	// Logf is told what is done and how long it takes. It may be nil.
+	Logf func(format string, args ...any)
+}
+
+// Result is what a run comes to. Nothing is written before Write is called.
+type Result struct {
+	// Diagnostics are errors and warnings, sorted by position.
+	Diagnostics []Diagnostic
+	// Files are all files of the run, sorted by path; none when there is an error.
+	Files []File
+
+	dir string
+}
+
+// Generate computes the code for the packages that the patterns match. What is
+// wrong with their source is in the result; an error says what kept them from
+// being read.
+func Generate(ctx context.Context, c Config) (*Result, error) {
+	dir, err := filepath.Abs(c.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return nil, fmt.Errorf("%s is not a folder", dir)
+	}
+	if len(c.Patterns) == 0 {
+		c.Patterns = []string{"."}
+	}
+	c.Out = cmp.Or(c.Out, DefaultOut)
+	from := source.Config{Dir: dir, Patterns: c.Patterns, Tags: c.Tags, Env: c.Env, Logf: c.Logf}
+	l := &diag.List{Base: dir}
+	loaded, err := source.Load(ctx, from, l)
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{dir: dir}
+	if err := r.generate(c, from, loaded, l); err != nil {
+		return nil, err
+	}
+	r.Diagnostics = diagnostics(l)
+	if l.Failed() {
+		r.Files = nil
+	}
+	return r, nil
+}
+
+// generate checks what was loaded and fills in the files.
+func (r *Result) generate(c Config, from source.Config, loaded *source.Loaded, l *diag.List) error {
+	check.Packages(loaded.Annotated, l)
+	outputs := source.Outputs(from, loaded, c.Out, l)
+	var planned []File
+	for _, o := range outputs {
+		for _, p := range o.Packages {
+			planned = append(planned, File{Path: filepath.Join(o.Dir, naming.File(p.Name)), Source: p.Path, pos: check.Position(p)})
+		}
+	}
+	orphans, err := findOrphans(loaded, planned, c.Out)
+	if err != nil {
+		return err
+	}
+	for _, o := range outputs {
+		o.Existing = source.Declared(o.Dir, namesIn(o.Dir, planned, orphans))
+	}
+	check.Outputs(outputs, l)
+	if !l.Failed() && len(planned)+len(orphans) == 0 {
+		l.Warnf(position{}, "no //bullmq:task and no //bullmq:queue in %v", c.Patterns)
+	}
+	if l.Failed() {
+		return nil
+	}
+	for _, o := range outputs {
+		names := templates.NewNames(o)
+		for _, p := range o.Packages {
+			content, err := templates.Go(o, p, names, templates.Options{NoGuard: c.NoGuard})
+			if err != nil {
+				return err
+			}
+			f := &planned[len(r.Files)]
+			f.Content = content
+			if err := f.compare(l); err != nil {
+				return err
+			}
+			r.Files = append(r.Files, *f)
+		}
+	}
+	r.Files = append(r.Files, orphans...)
+	sortFiles(r.Files)
+	return nil
+}

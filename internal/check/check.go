@@ -1,0 +1,50 @@
+// Package check says what is wrong with annotated packages. It works on the
+// model alone.
+package check
+
+import (
+	"go/token"
+
+	"github.com/bullmq-gen/bullmq-gen/internal/diag"
+	"github.com/bullmq-gen/bullmq-gen/internal/model"
+)
+
+// Packages puts the tasks of each package to their queues and checks them.
+func Packages(packages []*model.Package, l *diag.List) {
+	payloads := payloadTypes(packages)
+	for _, p := range packages {
+		join(p, l)
+		for _, t := range p.Tasks {
+			task(t, payloads, l)
+		}
+		tasksOfQueue(p, l)
+	}
+}
+
+// payloadTypes are the types that are payloads of some task.
+func payloadTypes(packages []*model.Package) map[*model.Type]bool {
+	all := map[*model.Type]bool{}
+	for _, p := range packages {
+		for _, t := range p.Tasks {
+			all[t.Payload.Actual()] = true
+		}
+	}
+	return all
+}
+
+func task(t *model.Task, payloads map[*model.Type]bool, l *diag.List) {
+	retry(t, l)
+	dedup(t, l)
+	aliases(t, l)
+	if !token.IsExported(t.GoName) {
+		l.Errorf(t.TypePos, "type %s is not exported, so the generated package cannot name it: begin its name with a capital letter", t.GoName)
+	}
+	if t.Broken {
+		return
+	}
+	payload(t, payloads, l)
+	keys(t, l)
+	if t.Result != nil {
+		result(t, payloads, l)
+	}
+}

@@ -1,0 +1,107 @@
+package check
+
+import (
+	"strings"
+
+	"github.com/bullmq-gen/bullmq-gen/internal/diag"
+	"github.com/bullmq-gen/bullmq-gen/internal/directive"
+	"github.com/bullmq-gen/bullmq-gen/internal/model"
+	"github.com/bullmq-gen/bullmq-gen/internal/naming"
+)
+
+// keyRule says which types a word of the tag takes.
+type keyRule struct {
+	takes func(t *model.Type) bool
+	// wants are those types in words, with the cure.
+	wants string
+	// several fields may have the word.
+	several bool
+}
+
+var keyRules = map[string]keyRule{
+	model.WordDedup: {
+		takes: func(t *model.Type) bool {
+			if t.Kind == model.Pointer {
+				t = t.Elem.Actual()
+			}
+			return isPlain(t) || t.Is("time", "Time")
+		},
+		wants:   "a string, bool, integer, float or time.Time, a type declared as one of them, or a pointer to one",
+		several: true,
+	},
+	model.WordPriority: {
+		takes: func(t *model.Type) bool { return t.Kind == model.Int },
+		wants: "an integer: 1 is the most urgent, 2097151 the least, and 0 means none",
+	},
+	model.WordDelay: {
+		takes: func(t *model.Type) bool {
+			return t.Is(model.RuntimePath, "Millis") || t.Is("time", "Time")
+		},
+		wants: "a bullmq.Millis, how long to wait, or a time.Time, when to run",
+	},
+	model.WordJobID: {
+		takes: func(t *model.Type) bool { return t.Kind == model.String },
+		wants: "a string",
+	},
+}
+
+// isPlain is true for types whose equal values always look equal.
+func isPlain(t *model.Type) bool {
+	switch t.Kind {
+	case model.Bool, model.Int, model.Float, model.String:
+		return true
+	}
+	return false
+}
+
+// keys checks the tagged fields of a payload.
+func keys(t *model.Task, l *diag.List) {
+	first := map[string]model.Key{}
+	for _, k := range t.Keys() {
+		rule, known := keyRules[k.Word.Text]
+		if !known {
+			unknownWord(k, l)
+			continue
+		}
+		if before, again := first[k.Word.Text]; again && (!rule.several || before.Field() == k.Field()) {
+			l.Errorf(k.Word.Pos, "%s has the tag %q twice: the other is at %v", t.GoName, k.Word.Text, before.Word.Pos)
+			continue
+		}
+		first[k.Word.Text] = k
+		key(t, k, rule, l)
+	}
+	if _, tagged := first[model.WordDedup]; t.Dedup != nil && !tagged {
+		l.Errorf(t.Dedup.At(), "//bullmq:dedup needs to know what two equal jobs have in common: tag one or more fields of %s with `bullmq:\"dedup\"`", t.GoName)
+	}
+}
+
+func unknownWord(k model.Key, l *diag.List) {
+	word := k.Word.Text
+	if strings.HasPrefix(word, "onfail=") {
+		l.Errorf(k.Word.Pos, "the tag %q is not supported yet by this version of bullmq-gen: remove it", word)
+		return
+	}
+	l.Errorf(k.Word.Pos, "unknown word %q in the bullmq tag of field %s%s", word, k.Field().Name, naming.DidYouMean(word, directive.TagWords))
+}
+
+// key checks one tagged field.
+func key(t *model.Task, k model.Key, rule keyRule, l *diag.List) {
+	f := k.Field()
+	if !f.Exported {
+		l.Errorf(k.Word.Pos, "field %s is not exported, so the generated package cannot read it: begin its name with a capital letter", f.Name)
+		return
+	}
+	for _, e := range k.Path[:len(k.Path)-1] {
+		if !e.Exported {
+			l.Errorf(k.Word.Pos, "%s embeds the unexported type %s, so the generated package cannot read this field: export that type, or tag a field of %s itself", t.GoName, e.Name, t.GoName)
+			return
+		}
+		if e.Type.Actual().Kind == model.Pointer {
+			l.Errorf(k.Word.Pos, "%s embeds a pointer to %s, which may be nil: embed it by value, or tag a field of %s itself", t.GoName, e.Name, t.GoName)
+			return
+		}
+	}
+	if actual := f.Type.Actual(); actual.Kind != model.Invalid && !rule.takes(actual) {
+		l.Errorf(k.Word.Pos, "field %s is tagged %q but is a %s: it must be %s", f.Name, k.Word.Text, f.Type, rule.wants)
+	}
+}

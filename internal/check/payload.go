@@ -1,0 +1,264 @@
+package check
+
+import (
+	"go/token"
+	"strings"
+
+	"github.com/bullmq-gen/bullmq-gen/internal/diag"
+	"github.com/bullmq-gen/bullmq-gen/internal/directive"
+	"github.com/bullmq-gen/bullmq-gen/internal/model"
+)
+
+// walk follows everything that JSON makes of a type and reports what does not
+// survive the way to a peer and back.
+type walk struct {
+	l        *diag.List
+	payloads map[*model.Type]bool
+	seen     map[visit]bool
+}
+
+// visit is a type that is met at a place. A type of a foreign package is
+// reported again at each place from where it is reached.
+type visit struct {
+	t   *model.Type
+	pos token.Position
+}
+
+// at is where the walk is: what led there, and the nearest place in the
+// user's source.
+type at struct {
+	path string
+	pos  token.Position
+	// quoted is true below the option ",string".
+	quoted bool
+	// nested is true below a field, element below a slice or map.
+	nested, element bool
+}
+
+func (a at) into(suffix string) at {
+	a.path += suffix
+	a.quoted, a.element = false, true
+	return a
+}
+
+// payload checks the type that a task directive stands above.
+func payload(t *model.Task, payloads map[*model.Type]bool, l *diag.List) {
+	p, actual := t.Payload, t.Payload.Actual()
+	refuse := func(format string, args ...any) {
+		l.Errorf(t.TypePos, "payload %s "+format, append([]any{t.GoName}, args...)...)
+	}
+	switch {
+	case p.Params > 0:
+		refuse("is a generic type without type arguments: annotate an instance instead, type %sOfItem = %s[Item]", t.GoName, t.GoName)
+		return
+	case actual.Kind == model.Pointer:
+		refuse("is a pointer: annotate the type that it points to")
+		return
+	case p.Raw:
+		refuse("is a copy of json.RawMessage that lacks its methods, and would be written as base64: write type %s = json.RawMessage", t.GoName)
+		return
+	}
+	if lock := actual.Lock; lock != "" && actual.Kind != model.Struct {
+		refuse("holds a %s, which must not be copied: keep it out of the payload", lock)
+	}
+	for _, f := range actual.Fields {
+		if f.Type == nil || f.Type.Actual().Lock == "" {
+			continue
+		}
+		pos := t.TypePos
+		if f.Source {
+			pos = f.Pos
+		}
+		l.Errorf(pos, "%s.%s holds a %s, which must not be copied, and payloads are passed by value: keep it out of the payload", t.GoName, f.Name, f.Type.Actual().Lock)
+	}
+	embeddedMethods(t, l)
+	w := &walk{l: l, payloads: payloads, seen: map[visit]bool{}}
+	w.value(p, at{path: t.GoName, pos: t.TypePos})
+}
+
+// embeddedMethods reports a struct that JSON writes as one of its parts.
+func embeddedMethods(t *model.Task, l *diag.List) {
+	actual := t.Payload.Actual()
+	from := actual.Methods.From
+	if from == "" || len(actual.Fields) < 2 {
+		return
+	}
+	for _, f := range actual.Fields {
+		if f.Name == from {
+			l.Errorf(f.Pos, "%s embeds %s, whose JSON methods become its own, so that all other fields are lost: give the field a name", t.GoName, f.Type)
+		}
+	}
+}
+
+// result checks the type that result= names.
+func result(t *model.Task, payloads map[*model.Type]bool, l *diag.List) {
+	if t.Result.Params > 0 {
+		l.Errorf(t.ResultPos, "result %s is a generic type without type arguments: write %s[T]", t.Result, t.Result)
+		return
+	}
+	w := &walk{l: l, payloads: payloads, seen: map[visit]bool{}}
+	w.value(t.Result, at{path: "result " + t.Result.String(), pos: t.ResultPos})
+}
+
+func (w *walk) value(t *model.Type, a at) {
+	actual := t.Actual()
+	if v := (visit{actual, a.pos}); w.seen[v] {
+		return
+	} else {
+		w.seen[v] = true
+	}
+	switch {
+	case actual.Is("time", "Duration"):
+		w.refuse(t, a, "is a time.Duration, which JSON writes in nanoseconds and Node reads as milliseconds: use bullmq.Millis, or an int field named in its unit")
+		return
+	case actual.Is(model.RuntimePath, "Millis"):
+		return
+	case actual.JSON():
+		w.oneSided(t, a, "JSON", actual.Methods.MarshalJSON, actual.Methods.UnmarshalJSON)
+		return
+	case actual.Text():
+		w.oneSided(t, a, "Text", actual.Methods.MarshalText, actual.Methods.UnmarshalText)
+		return
+	}
+	w.kind(t, actual, a)
+}
+
+// oneSided warns of a type that can be written but not read, or the reverse.
+func (w *walk) oneSided(t *model.Type, a at, kind string, marshal, unmarshal bool) {
+	if marshal != unmarshal {
+		has, lacks := "Marshal", "Unmarshal"
+		if unmarshal {
+			has, lacks = lacks, has
+		}
+		w.l.Warnf(a.pos, "%s (%s) has %s%s but not %s%s: what is written may not be readable", a.path, t, has, kind, lacks, kind)
+	}
+}
+
+func (w *walk) kind(t, actual *model.Type, a at) {
+	switch actual.Kind {
+	case model.Invalid:
+		w.refuse(t, a, "has a type that does not compile: "+actual.Why)
+	case model.Int:
+		w.integer(t, actual, a)
+	case model.Complex, model.Chan, model.Func, model.UnsafePointer:
+		w.refuse(t, a, "is %s, which JSON cannot hold: leave it out with `json:\"-\"`, or send what it is made from")
+	case model.Interface:
+		w.refuse(t, a, "is %s, an interface, and nothing says which type to decode: use a concrete type, or json.RawMessage for any JSON")
+	case model.Pointer:
+		w.value(actual.Elem, at{path: a.path, pos: a.pos, quoted: a.quoted, nested: a.nested})
+	case model.Slice, model.Array:
+		if actual.Elem.Actual().Basic != "byte" { // bytes are base64
+			w.value(actual.Elem, a.into("[]"))
+		}
+	case model.Map:
+		w.key(actual.Key, a)
+		w.value(actual.Elem, a.into("[]"))
+	case model.Struct:
+		w.fields(actual, a)
+	}
+}
+
+// refuse reports a type. The first %s of the message is the type.
+func (w *walk) refuse(t *model.Type, a at, message string) {
+	message = strings.Replace(message, "%s", t.String(), 1)
+	w.l.Errorf(a.pos, "%s %s", a.path, message)
+}
+
+// integer warns of integers that JavaScript rounds.
+func (w *walk) integer(t, actual *model.Type, a at) {
+	if a.quoted || actual.Basic != "int64" && actual.Basic != "uint64" {
+		return
+	}
+	cure := "with `json:\",string\"`"
+	if a.element {
+		cure = "in strings"
+	}
+	w.l.Warnf(a.pos, "%s is %s, and adding a value over 2^53 is an error, since Node would round it: use %s if it stays below, or write it as text %s",
+		a.path, named(t, actual), strings.TrimSuffix(actual.Basic, "64"), cure)
+}
+
+func named(t, actual *model.Type) string {
+	if t.String() == actual.Basic {
+		return actual.Basic
+	}
+	return actual.Basic + " (" + t.String() + ")"
+}
+
+// key checks the key type of a map.
+func (w *walk) key(t *model.Type, a at) {
+	actual := t.Actual()
+	switch {
+	case actual.Is("time", "Duration"):
+		w.refuse(t, a.into("[key]"), "is a time.Duration, which JSON writes in nanoseconds: use a string or bullmq.Millis")
+	case actual.Text(), actual.Kind == model.String, actual.Kind == model.Int:
+	case actual.Kind == model.Invalid:
+		w.refuse(t, a.into("[key]"), "has a type that does not compile: "+actual.Why)
+	default:
+		w.refuse(t, a.into("[key]"), "is %s, which cannot be the key of a JSON object: use a string, an integer, or a type with MarshalText and UnmarshalText")
+	}
+}
+
+// fields follows the members that JSON writes of a struct.
+func (w *walk) fields(t *model.Type, a at) {
+	members, dropped := t.Members()
+	for _, group := range dropped {
+		w.dropped(group, a)
+	}
+	w.tags(t, a, 0)
+	for _, m := range members {
+		f := m.Field()
+		if f.Type == nil {
+			continue
+		}
+		next := at{path: a.path, pos: a.pos, quoted: m.Quoted, nested: true}
+		for _, f := range m.Path {
+			next.path += "." + f.Name
+		}
+		if f.Source {
+			next.pos = f.Pos
+		}
+		w.embeddedPointers(m, next)
+		w.value(f.Type, next)
+	}
+}
+
+// dropped warns of fields that JSON leaves out because they share a name.
+func (w *walk) dropped(group []*model.Member, a at) {
+	first, second := group[0].Field(), group[1].Field()
+	pos := a.pos
+	if first.Source {
+		pos = first.Pos
+	}
+	if !second.Source || second == first {
+		w.l.Warnf(pos, "%s has two fields that JSON calls %q, and leaves out both: rename one in its json tag", a.path, group[0].Name)
+		return
+	}
+	w.l.Warnf(pos, "%s has two fields that JSON calls %q, and leaves out both: rename one in its json tag; the other is at %v", a.path, group[0].Name, second.Pos)
+}
+
+// embeddedPointers refuses members that can be written but never read.
+func (w *walk) embeddedPointers(m *model.Member, a at) {
+	for _, f := range m.Path[:len(m.Path)-1] {
+		if !f.Exported && f.Type.Actual().Kind == model.Pointer {
+			w.l.Errorf(a.pos, "%s cannot be decoded: it sits in an embedded pointer to the unexported type %s; embed it by value", a.path, f.Type.Actual().Elem)
+		}
+	}
+}
+
+// tags checks how the struct tags of t and of what it embeds are written, and
+// that ours stand where they work.
+func (w *walk) tags(t *model.Type, a at, depth int) {
+	for _, f := range t.Fields {
+		if _, err := directive.ParseTag(f.Tag); f.Source && err != nil {
+			w.l.Errorf(f.TagPos, "%s.%s: %v", a.path, f.Name, err)
+		}
+		if a.nested && !w.payloads[t] {
+			for _, word := range f.Words {
+				w.l.Warnf(word.Pos, "the tag %q has no effect here: it works on fields of a payload itself and of structs that the payload embeds", word.Text)
+			}
+		}
+		if inner := f.EmbeddedStruct(); inner != nil && depth < model.MaxEmbedding {
+			w.tags(inner, a, depth+1)
+		}
+	}
+}

@@ -1,0 +1,95 @@
+// Package diag collects what is to be said about a program's source, each
+// with the position of the text that it is about.
+package diag
+
+import (
+	"cmp"
+	"fmt"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Severity says whether a diagnostic stops the run.
+type Severity uint8
+
+// An Error stops the run; a Warning does not.
+const (
+	Error Severity = iota
+	Warning
+)
+
+// Diagnostic is one thing that is to be said.
+type Diagnostic struct {
+	Pos      token.Position
+	Severity Severity
+	Message  string
+}
+
+// List collects diagnostics. The zero value is ready for use.
+type List struct {
+	// Base is the folder to which the names of files are made relative.
+	Base string
+	all  []Diagnostic
+}
+
+// Errorf adds an error. The message says what is wrong and how to cure it.
+// Positions among the arguments are written with short names of files.
+func (l *List) Errorf(pos token.Position, format string, args ...any) {
+	l.add(pos, Error, format, args)
+}
+
+// Warnf adds a warning.
+func (l *List) Warnf(pos token.Position, format string, args ...any) {
+	l.add(pos, Warning, format, args)
+}
+
+func (l *List) add(pos token.Position, s Severity, format string, args []any) {
+	args = slices.Clone(args)
+	for i, a := range args {
+		if p, ok := a.(token.Position); ok {
+			args[i] = l.short(p)
+		}
+	}
+	message := fmt.Sprintf(format, args...)
+	if l.Base != "" { // what others say may name files too
+		message = strings.ReplaceAll(message, l.Base+string(filepath.Separator), "")
+	}
+	l.all = append(l.all, Diagnostic{l.short(pos), s, message})
+}
+
+// short names the file relative to Base, with slashes on every system, unless
+// it lies elsewhere.
+func (l *List) short(pos token.Position) token.Position {
+	if rel, err := filepath.Rel(l.Base, pos.Filename); l.Base != "" && err == nil && filepath.IsLocal(rel) {
+		pos.Filename = rel
+	}
+	pos.Filename = filepath.ToSlash(pos.Filename)
+	return pos
+}
+
+// Failed is true when there is an error.
+func (l *List) Failed() bool {
+	return slices.ContainsFunc(l.all, func(d Diagnostic) bool { return d.Severity == Error })
+}
+
+// Sorted returns all diagnostics by position, each once.
+func (l *List) Sorted() []Diagnostic {
+	all := slices.Clone(l.all)
+	slices.SortStableFunc(all, func(a, b Diagnostic) int {
+		return cmp.Or(
+			cmp.Compare(a.Pos.Filename, b.Pos.Filename),
+			cmp.Compare(a.Pos.Line, b.Pos.Line),
+			cmp.Compare(a.Pos.Column, b.Pos.Column),
+			cmp.Compare(a.Severity, b.Severity),
+			cmp.Compare(a.Message, b.Message),
+		)
+	})
+	return slices.Compact(all)
+}
+
+// Short is the name of a file as messages write it.
+func (l *List) Short(file string) string {
+	return l.short(token.Position{Filename: file}).Filename
+}

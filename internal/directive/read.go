@@ -1,0 +1,127 @@
+package directive
+
+import (
+	"strings"
+	"time"
+
+	"github.com/bullmq-gen/bullmq-gen/internal/diag"
+	"github.com/bullmq-gen/bullmq-gen/internal/model"
+)
+
+func into[T any](dst *T, parse func(string) (T, error)) func(string) error {
+	return func(text string) (err error) {
+		*dst, err = parse(text)
+		return err
+	}
+}
+
+func duration(dst *time.Duration) func(string) error { return into(dst, parseDuration) }
+
+// ReadTask reads a task directive into t. It returns the argument result=, or nil.
+func (d *Directive) ReadTask(t *model.Task, l *diag.List) (result *Arg) {
+	t.Pos = d.Pos
+	named := false
+	places := d.read(setters{
+		values: map[string]func(string) error{
+			"result":         func(string) error { return nil },
+			"size-limit":     into(&t.SizeLimit, parseSize),
+			"timeout":        duration(&t.Timeout),
+			"ttl":            duration(&t.TTL),
+			"keep-completed": into(&t.KeepCompleted, parseKeep),
+			"keep-failed":    into(&t.KeepFailed, parseKeep),
+		},
+		flags: map[string]*bool{"lifo": &t.LIFO},
+		place: func(a Arg) {
+			if named {
+				d.extra(a, l)
+				return
+			}
+			named, t.Pos = true, a.Pos
+			d.readName(a, t, l)
+		},
+	}, l)
+	if !named {
+		l.Errorf(d.Pos, "%s needs a queue and a name: write %s QUEUE/NAME", d, d)
+	}
+	if !places.Has("result") {
+		return nil
+	}
+	for i, a := range d.Args {
+		if a.Key == "result" {
+			return &d.Args[i]
+		}
+	}
+	return nil
+}
+
+// extra reports a second word where one is allowed.
+func (d *Directive) extra(a Arg, l *diag.List) {
+	if !d.reject(a.Text, a.Pos, l) {
+		l.Errorf(a.Pos, "unexpected %q in %s: it takes one QUEUE/NAME, then keys; quote a name with spaces together with its queue", a.Text, d)
+	}
+}
+
+func (d *Directive) readName(a Arg, t *model.Task, l *diag.List) {
+	queue, name, ok := strings.Cut(a.Text, "/")
+	if !ok {
+		l.Errorf(a.Pos, "%s %q lacks the queue or the name: write %s QUEUE/NAME", d, a.Text, d)
+		return
+	}
+	t.Queue, t.Name = queue, name
+	if err := QueueProblem(queue); err != nil {
+		l.Errorf(a.Pos, "%v", err)
+	}
+	if err := NameProblem(name, "task"); err != nil {
+		l.Errorf(a.Pos, "%v", err)
+	}
+}
+
+// ReadRetry reads a retry directive.
+func (d *Directive) ReadRetry(l *diag.List) *model.Retry {
+	r := &model.Retry{}
+	r.Places = d.read(setters{values: map[string]func(string) error{
+		"attempts": into(&r.Attempts, parseCount),
+		"backoff":  func(text string) error { return parseBackoff(text, &r.Backoff) },
+		"jitter":   into(&r.Backoff.Jitter, parseJitter),
+		"max":      duration(&r.Backoff.Max),
+	}}, l)
+	return r
+}
+
+// ReadDedup reads a dedup directive.
+func (d *Directive) ReadDedup(l *diag.List) *model.Dedup {
+	dd := &model.Dedup{}
+	dd.Places = d.read(setters{
+		values: map[string]func(string) error{"ttl": duration(&dd.TTL)},
+		flags: map[string]*bool{
+			"extend": &dd.Extend, "replace": &dd.Replace, "keep-last": &dd.KeepLast, "reschedule": &dd.Reschedule,
+		},
+	}, l)
+	return dd
+}
+
+// ReadAlias reads an alias directive.
+func (d *Directive) ReadAlias(l *diag.List) []model.Alias {
+	var aliases []model.Alias
+	for _, a := range d.Args {
+		if err := NameProblem(a.Text, "alias"); err != nil {
+			l.Errorf(a.Pos, "%v", err)
+			continue
+		}
+		aliases = append(aliases, model.Alias{Name: a.Text, Pos: a.Pos})
+	}
+	if len(d.Args) == 0 {
+		l.Errorf(d.Pos, "%s needs the earlier name of the task", d)
+	}
+	return aliases
+}
+
+// ReadQueue reads a queue directive into q.
+func (d *Directive) ReadQueue(q *model.Queue, l *diag.List) {
+	d.read(setters{values: map[string]func(string) error{
+		"limit":          into(&q.Limit, parseLimit),
+		"concurrency":    into(&q.Concurrency, parseCount),
+		"keep-completed": into(&q.KeepCompleted, parseKeep),
+		"keep-failed":    into(&q.KeepFailed, parseKeep),
+	}}, l)
+}

@@ -1,0 +1,49 @@
+package directive
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/bullmq-gen/bullmq-gen/internal/diag"
+	"github.com/bullmq-gen/bullmq-gen/internal/naming"
+)
+
+// words are the directives and the keys that each takes.
+var words = map[string][]string{
+	"task":  {"result", "lifo", "size-limit", "timeout", "ttl", "keep-completed", "keep-failed"},
+	"retry": {"attempts", "backoff", "jitter", "max"},
+	"dedup": {"ttl", "extend", "replace", "keep-last", "reschedule"},
+	"alias": nil,
+	"queue": {"limit", "concurrency", "keep-completed", "keep-failed"},
+}
+
+// later are directives and keys that are planned, and that this version refuses.
+var later = map[string]bool{"schedule": true, "upgrade": true, "children": true}
+
+// Known reports a directive that there is none of.
+func (d *Directive) Known(l *diag.List) bool {
+	if _, ok := words[d.Name]; ok {
+		return true
+	}
+	if later[d.Name] {
+		l.Errorf(d.Pos, "%s is not supported yet by this version of bullmq-gen: remove it", d)
+		return false
+	}
+	names := slices.Sorted(maps.Keys(words))
+	if owner := ownerOf(d.Name); owner != "" {
+		l.Errorf(d.Pos, "unknown directive %s: %s is a key of //%s:%s", d, d.Name, Tool, owner)
+		return false
+	}
+	l.Errorf(d.Pos, "unknown directive %s%s", d, naming.DidYouMean(d.Name, names))
+	return false
+}
+
+// ownerOf returns the directive that takes the key.
+func ownerOf(key string) string {
+	for _, name := range slices.Sorted(maps.Keys(words)) {
+		if slices.Contains(words[name], key) {
+			return name
+		}
+	}
+	return ""
+}

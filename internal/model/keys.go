@@ -1,0 +1,56 @@
+package model
+
+// Key is a field of a payload whose value becomes an option of the job.
+type Key struct {
+	Word Word
+	// Path leads to the field, through structs that are embedded.
+	Path []*Field
+}
+
+// Field is the tagged field.
+func (k *Key) Field() *Field { return k.Path[len(k.Path)-1] }
+
+// Keys are the tagged fields of the payload and of the structs that it
+// embeds, in the order of the source.
+func (t *Task) Keys() []Key { return keysIn(t.Payload, nil) }
+
+func keysIn(t *Type, path []*Field) []Key {
+	var keys []Key
+	t = t.Actual()
+	for _, f := range t.Fields {
+		here := append(path[:len(path):len(path)], f)
+		for _, w := range f.Words {
+			keys = append(keys, Key{w, here})
+		}
+		if inner := f.EmbeddedStruct(); inner != nil && len(f.Words) == 0 && len(here) < MaxEmbedding {
+			keys = append(keys, keysIn(inner, here)...)
+		}
+	}
+	return keys
+}
+
+// MaxEmbedding is how deep embedded structs are followed: it ends structs that embed pointers to themselves.
+const MaxEmbedding = 10
+
+// EmbeddedStruct is the struct that the field embeds, by value or by pointer, or nil.
+func (f *Field) EmbeddedStruct() *Type {
+	if !f.Embedded || f.Type == nil {
+		return nil
+	}
+	t := f.Type.Actual()
+	if t.Kind == Pointer {
+		t = t.Elem.Actual()
+	}
+	if t.Kind != Struct {
+		return nil
+	}
+	return t
+}
+
+// Words of the tag that make keys.
+const (
+	WordDedup    = "dedup"
+	WordPriority = "priority"
+	WordDelay    = "delay"
+	WordJobID    = "jobid"
+)

@@ -1,0 +1,143 @@
+// Package model holds what the generator knows about annotated packages:
+// plain values, each with the position of the text that it comes from.
+package model
+
+import (
+	"go/token"
+	"time"
+)
+
+// RuntimePath and RuntimeName are the import path and the name of the package
+// that generated code calls. The name differs from the path's last element.
+const (
+	RuntimePath = "github.com/bullmq-gen/bullmq-gen/runtime"
+	RuntimeName = "bullmq"
+)
+
+// Package is one Go package with annotated declarations.
+type Package struct {
+	Path string // import path
+	Name string
+	Dir  string // absolute
+	// Constraint is the build constraint that all files with annotations have, or "".
+	Constraint string
+	// Imports are the import declarations of its files.
+	Imports []Import
+	Queues  []*Queue
+	Tasks   []*Task
+}
+
+// Import is one import declaration.
+type Import struct {
+	Path string
+	Pos  token.Position
+}
+
+// Queue is a queue of tasks: a string constant with a queue directive, or a
+// name that only tasks mention.
+type Queue struct {
+	Name   string // the constant's value
+	GoName string // the constant's name; "" when there is none
+	Doc    string
+	Pos    token.Position // of the constant's name, or of the first task
+
+	// Ident is what generated names have in common, such as Emails.
+	Ident string
+	// Handle is the name of the function that handles the queue's tasks.
+	Handle string
+	Tasks  []*Task // sorted by GoName
+
+	Concurrency               int
+	Limit                     RateLimit
+	KeepCompleted, KeepFailed *Retention
+}
+
+// Task is a type with a task directive.
+type Task struct {
+	Queue, Name string
+	Pos         token.Position // of QUEUE/NAME
+	GoName      string         // the type's name
+	TypePos     token.Position // of the type's name
+	Doc         string
+
+	Payload *Type
+	// Broken is true when the type checker refused the declaration, which is
+	// reported already.
+	Broken bool
+	// Result is nil when the task has none.
+	Result    *Type
+	ResultPos token.Position
+
+	Aliases []Alias
+
+	LIFO                      bool
+	SizeLimit                 int
+	Timeout, TTL              time.Duration
+	KeepCompleted, KeepFailed *Retention
+	Retry                     *Retry
+	Dedup                     *Dedup
+}
+
+// Alias is an earlier name of a task.
+type Alias struct {
+	Name string
+	Pos  token.Position
+}
+
+// Places are the positions of a directive's arguments by key; the key "" is
+// the directive itself.
+type Places map[string]token.Position
+
+// At is the position of the first key that was written, or of the directive.
+func (p Places) At(keys ...string) token.Position {
+	for _, k := range keys {
+		if pos, ok := p[k]; ok {
+			return pos
+		}
+	}
+	return p[""]
+}
+
+// Has is true when the key was written.
+func (p Places) Has(key string) bool {
+	_, ok := p[key]
+	return ok
+}
+
+// Retry is a retry directive.
+type Retry struct {
+	Places
+	Attempts int
+	Backoff  Backoff
+}
+
+// Backoff is the wait between attempts. Type is "fixed", "exponential", or
+// with Custom the name of a strategy.
+type Backoff struct {
+	Type   string
+	Custom bool
+	Delay  time.Duration
+	Jitter float64
+	Max    time.Duration
+}
+
+// Dedup is a dedup directive.
+type Dedup struct {
+	Places
+	TTL                                   time.Duration
+	Extend, Replace, KeepLast, Reschedule bool
+}
+
+// RateLimit is at most Max jobs in each Per.
+type RateLimit struct {
+	Max int
+	Per time.Duration
+}
+
+// Retention says what is kept of finished jobs: nothing, the newest Count,
+// those younger than Age, or all.
+type Retention struct {
+	None  bool
+	Count int
+	Age   time.Duration
+}

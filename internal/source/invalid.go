@@ -1,0 +1,85 @@
+package source
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+)
+
+// invalid is true when the type checker made nothing of a type expression.
+// It does not look into declared types: those are reported where they are
+// declared.
+func invalid(t types.Type) bool {
+	switch t := t.(type) {
+	case *types.Basic:
+		return t.Kind() == types.Invalid
+	case *types.Pointer:
+		return invalid(t.Elem())
+	case *types.Slice:
+		return invalid(t.Elem())
+	case *types.Array:
+		return invalid(t.Elem()) || t.Len() < 0
+	case *types.Map:
+		return invalid(t.Key()) || invalid(t.Elem())
+	case *types.Chan:
+		return invalid(t.Elem())
+	case *types.Named:
+		for arg := range t.TypeArgs().Types() {
+			if invalid(arg) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// whyField is the type checker's word about a field's type.
+func (r *typeReader) whyField(decl *ast.Field) string {
+	if decl == nil {
+		return "its package does not compile"
+	}
+	return r.why(decl)
+}
+
+// whyNamed is the type checker's word about a declared type.
+func (r *typeReader) whyNamed(t types.Type) string {
+	named, ok := t.(*types.Named)
+	if !ok {
+		return ""
+	}
+	if spec := r.specs[named.Obj().Pos()]; spec != nil {
+		return r.why(spec)
+	}
+	return "its package does not compile"
+}
+
+// why looks for an error within n, and then for an import that failed: the
+// type checker says nothing more about names of a package that is missing.
+func (r *typeReader) why(n ast.Node) string {
+	if found := r.errorsIn(n.Pos(), n.End()); len(found) > 0 {
+		return found[0].Msg
+	}
+	file := r.fset.File(n.Pos())
+	for _, e := range r.errors {
+		if strings.Contains(e.Msg, "could not import") && r.fset.File(e.Pos) == file {
+			if hint := tooOld(e.Msg); hint != "" {
+				return e.Msg + "; " + hint
+			}
+			return e.Msg
+		}
+	}
+	return "the type checker cannot tell what it is; does the package compile?"
+}
+
+// errorsIn returns the type checker's errors in a range. Those that only
+// explain the one before are left out.
+func (r *typeReader) errorsIn(from, to token.Pos) []types.Error {
+	var found []types.Error
+	for _, e := range r.errors {
+		if from <= e.Pos && e.Pos <= to && !strings.HasPrefix(e.Msg, "\t") {
+			found = append(found, e)
+		}
+	}
+	return found
+}

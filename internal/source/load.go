@@ -1,0 +1,141 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/tools/go/packages"
+
+	"github.com/bullmq-gen/bullmq-gen/internal/diag"
+	"github.com/bullmq-gen/bullmq-gen/internal/model"
+)
+
+// Loaded is what the patterns match.
+type Loaded struct {
+	// All are the matched packages, sorted by path.
+	All []*Listed
+	// Annotated are those with directives, described.
+	Annotated []*model.Package
+}
+
+const typed = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
+	packages.NeedModule | packages.NeedTypes | packages.NeedSyntax | packages.NeedTypesInfo
+
+// Load loads what the patterns match. What is wrong with the source goes to l;
+// the error is for what kept the source from being read.
+//
+// There are two questions to the go command: which files there are, and then,
+// for the packages with directives alone, the types. That is faster than one
+// for all, since nothing is compiled but what the annotated packages import,
+// and it works while the rest of the program does not compile.
+func Load(ctx context.Context, c Config, l *diag.List) (*Loaded, error) {
+	start := time.Now()
+	listed, err := c.list(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(listed, func(a, b *Listed) int { return strings.Compare(a.Path, b.Path) })
+	loaded := &Loaded{All: listed}
+	var paths []string
+	for _, p := range listed {
+		if p.Annotated {
+			paths = append(paths, p.Path)
+		}
+	}
+	c.logf("%d packages, %d with directives (%v)", len(listed), len(paths), time.Since(start).Round(time.Millisecond))
+	if len(paths) == 0 {
+		return loaded, nil
+	}
+	found, err := c.loadTypes(ctx, paths)
+	if err != nil {
+		return nil, err
+	}
+	loaded.Annotated, err = describe(found, listed, l)
+	c.logf("types loaded (%v)", time.Since(start).Round(time.Millisecond))
+	return loaded, err
+}
+
+// loadTypes loads the packages. Types of their dependencies come from export
+// data; when there is none of some, because it does not compile or because
+// this program cannot read it, all is read from source instead.
+func (c *Config) loadTypes(ctx context.Context, paths []string) ([]*packages.Package, error) {
+	cfg := c.packages(ctx, typed)
+	cfg.ParseFile = parseDeclarations
+	found, err := packages.Load(cfg, paths...)
+	if err == nil && !slices.ContainsFunc(found, lacksImports) {
+		return found, nil
+	}
+	c.logf("some imports have no export data: reading all from source")
+	cfg = c.packages(ctx, typed|packages.NeedDeps)
+	cfg.ParseFile = parseDeclarations
+	deep, deepErr := packages.Load(cfg, paths...)
+	if deepErr != nil {
+		return nil, loadError(errors.Join(err, deepErr))
+	}
+	return deep, nil
+}
+
+func lacksImports(p *packages.Package) bool {
+	for _, e := range p.TypeErrors {
+		if strings.Contains(e.Msg, "could not import") {
+			return true
+		}
+	}
+	return slices.ContainsFunc(p.Errors, func(e packages.Error) bool { return tooOld(e.Msg) != "" })
+}
+
+// parseDeclarations parses a file and leaves the bodies of functions out: what
+// is in them does not matter here, and need not make sense yet.
+func parseDeclarations(fset *token.FileSet, name string, src []byte) (*ast.File, error) {
+	file, err := parser.ParseFile(fset, name, src, parser.AllErrors|parser.ParseComments|parser.SkipObjectResolution)
+	if file == nil {
+		return nil, err
+	}
+	for _, d := range file.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok {
+			f.Body = nil
+		}
+	}
+	return file, err
+}
+
+// describe turns loaded packages into the model.
+func describe(found []*packages.Package, listed []*Listed, l *diag.List) ([]*model.Package, error) {
+	slices.SortFunc(found, func(a, b *packages.Package) int { return strings.Compare(a.PkgPath, b.PkgPath) })
+	broken := false
+	for _, p := range found {
+		broken = reportSyntax(p, l) || broken
+	}
+	if broken {
+		return nil, nil // what is missing from a broken file would only mislead
+	}
+	types := newTypes(found)
+	var described []*model.Package
+	for _, p := range found {
+		at := slices.IndexFunc(listed, func(c *Listed) bool { return c.Path == p.PkgPath })
+		if p.Types == nil || at < 0 {
+			return nil, errors.New("the go command says nothing about package " + p.PkgPath)
+		}
+		if d := newReader(p, listed[at], types, l).read(); d != nil {
+			described = append(described, d)
+		}
+	}
+	return described, nil
+}
+
+// reportSyntax reports what keeps the package's files from being parsed.
+func reportSyntax(p *packages.Package, l *diag.List) (broken bool) {
+	for _, e := range p.Errors {
+		if pos, ok := parsePos(e.Pos); ok && e.Kind == packages.ParseError {
+			l.Errorf(pos, "%s", e.Msg)
+			broken = true
+		}
+	}
+	return broken
+}

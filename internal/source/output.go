@@ -1,0 +1,164 @@
+package source
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bullmq-gen/bullmq-gen/internal/check"
+	"github.com/bullmq-gen/bullmq-gen/internal/diag"
+	"github.com/bullmq-gen/bullmq-gen/internal/model"
+	"github.com/bullmq-gen/bullmq-gen/internal/naming"
+)
+
+// Outputs finds the package that each annotated package is generated into:
+// the folder out, seen from the folder of the source.
+func Outputs(c Config, loaded *Loaded, out string, l *diag.List) []*model.Output {
+	byDir := map[string]*model.Output{}
+	var outputs []*model.Output
+	for _, p := range loaded.Annotated {
+		dir := OutputDir(p.Dir, out)
+		o := byDir[dir]
+		if o == nil {
+			o = newOutput(loaded, p, dir, out, l)
+			if o == nil {
+				continue
+			}
+			byDir[dir] = o
+			outputs = append(outputs, o)
+		}
+		reportCycle(c, loaded, p, o, l)
+		o.Packages = append(o.Packages, p)
+	}
+	return outputs
+}
+
+// OutputDir is the folder that the package in dir is generated into.
+func OutputDir(dir, out string) string {
+	if filepath.IsAbs(out) {
+		return filepath.Clean(out)
+	}
+	return filepath.Join(dir, out)
+}
+
+func newOutput(loaded *Loaded, p *model.Package, dir, out string, l *diag.List) *model.Output {
+	pos := check.Position(p)
+	module := loaded.module(p.Path)
+	switch rel, err := filepath.Rel(module.Dir, dir); {
+	case module.Path == "":
+		l.Errorf(pos, "package %s is in no Go module: run go mod init, since the generated package needs an import path", p.Path)
+	case err != nil || !filepath.IsLocal(rel) || moduleOf(dir) != module.Dir:
+		l.Errorf(pos, "the output %s is outside of module %s: choose another folder with -out", out, module.Path)
+	case dir == p.Dir:
+		l.Errorf(pos, "the output must be another package than %s itself: choose another folder with -out", p.Path)
+	default:
+		o := &model.Output{Dir: dir, Path: path.Join(module.Path, filepath.ToSlash(rel))}
+		if o.Name = packageName(dir); o.Name == "" {
+			l.Errorf(pos, "the folder %s gives no package name for the output: choose another with -out", filepath.Base(dir))
+			return nil
+		}
+		return o
+	}
+	return nil
+}
+
+func (loaded *Loaded) module(path string) Module {
+	for _, p := range loaded.All {
+		if p.Path == path {
+			return p.Module
+		}
+	}
+	return Module{}
+}
+
+// moduleOf returns the folder of the module that dir belongs to. The folder
+// itself need not exist yet.
+func moduleOf(dir string) string {
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return ""
+		}
+		dir = parent
+	}
+}
+
+// packageName is the name of the package in dir: that of the files which the
+// user has there, or else one made from the folder's name.
+func packageName(dir string) string {
+	for _, file := range parseDir(dir, parser.PackageClauseOnly) {
+		if !ast.IsGenerated(file.syntax) {
+			return file.syntax.Name.Name
+		}
+	}
+	return naming.Package(filepath.Base(dir))
+}
+
+type parsed struct {
+	name   string
+	fset   *token.FileSet
+	syntax *ast.File
+}
+
+// parseDir parses the Go files of a package's folder, as far as they can be.
+func parseDir(dir string, mode parser.Mode) []parsed {
+	entries, _ := os.ReadDir(dir) // a folder that is not there has no files
+	var files []parsed
+	for _, e := range entries {
+		name := e.Name()
+		if e.IsDir() || filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".") {
+			continue
+		}
+		fset := token.NewFileSet()
+		file, _ := parser.ParseFile(fset, filepath.Join(dir, name), nil, mode|parser.ParseComments|parser.SkipObjectResolution)
+		if file != nil && file.Name != nil && file.Name.Name != "_" {
+			files = append(files, parsed{name, fset, file})
+		}
+	}
+	return files
+}
+
+// Declared returns what the files in dir declare at package level, without
+// those to skip.
+func Declared(dir string, skip []string) []model.Declared {
+	var all []model.Declared
+	for _, f := range parseDir(dir, 0) {
+		if slices.Contains(skip, f.name) {
+			continue
+		}
+		for _, d := range f.syntax.Decls {
+			for _, name := range declaredBy(d) {
+				all = append(all, model.Declared{Name: name.Name, Pos: f.fset.Position(name.Pos())})
+			}
+		}
+	}
+	return all
+}
+
+func declaredBy(d ast.Decl) []*ast.Ident {
+	var names []*ast.Ident
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if d.Recv == nil && d.Name.Name != "init" {
+			names = append(names, d.Name)
+		}
+	case *ast.GenDecl:
+		for _, s := range d.Specs {
+			switch s := s.(type) {
+			case *ast.TypeSpec:
+				names = append(names, s.Name)
+			case *ast.ValueSpec:
+				names = append(names, s.Names...)
+			}
+		}
+	}
+	return slices.DeleteFunc(names, func(n *ast.Ident) bool { return n.Name == "_" })
+}

@@ -1,0 +1,149 @@
+package source
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strconv"
+	"strings"
+
+	"github.com/bullmq-gen/bullmq-gen/internal/directive"
+	"github.com/bullmq-gen/bullmq-gen/internal/model"
+)
+
+// readType reads a type with directives.
+func (r *reader) readType(s *ast.TypeSpec, doc string, lines []*directive.Directive) {
+	r.once(lines)
+	t := &model.Task{GoName: s.Name.Name, TypePos: r.position(s.Name.Pos()), Doc: doc}
+	var task *directive.Directive
+	for _, d := range lines {
+		switch d.Name {
+		case "task":
+			if task == nil {
+				task = d
+				r.readResult(s, t, d.ReadTask(t, r.l))
+			}
+		case "retry":
+			t.Retry = d.ReadRetry(r.l)
+		case "dedup":
+			t.Dedup = d.ReadDedup(r.l)
+		case "alias":
+			t.Aliases = append(t.Aliases, d.ReadAlias(r.l)...)
+		case "queue":
+			r.l.Errorf(d.Pos, "%s belongs above a string constant, not above a type", d)
+		}
+	}
+	if task == nil {
+		for _, d := range lines {
+			if d.Name != "queue" {
+				r.l.Errorf(d.Pos, "%s needs a task: write //bullmq:task QUEUE/NAME above it", d)
+			}
+		}
+		return
+	}
+	if r.readPayload(s, t) {
+		r.out.Tasks = append(r.out.Tasks, t)
+	}
+}
+
+// readPayload describes the annotated type itself.
+func (r *reader) readPayload(s *ast.TypeSpec, t *model.Task) bool {
+	for _, e := range r.types.errorsIn(s.Pos(), s.End()) {
+		r.l.Errorf(r.position(e.Pos), "%s", e.Msg)
+		t.Broken = true
+	}
+	obj := r.pkg.TypesInfo.Defs[s.Name]
+	if obj == nil {
+		return false
+	}
+	t.Payload = r.types.of(obj.Type())
+	if tv, ok := r.pkg.TypesInfo.Types[s.Type]; ok && !s.Assign.IsValid() {
+		t.Payload.Raw = isRawMessage(tv.Type)
+	}
+	return true
+}
+
+func isRawMessage(t types.Type) bool {
+	n, ok := types.Unalias(t).(*types.Named)
+	return ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == "encoding/json" && n.Obj().Name() == "RawMessage"
+}
+
+// readResult resolves result=T as if T stood in the file of the type.
+func (r *reader) readResult(s *ast.TypeSpec, t *model.Task, arg *directive.Arg) {
+	if arg == nil {
+		return
+	}
+	t.ResultPos = arg.ValuePos
+	if arg.Value == "" {
+		r.l.Errorf(arg.Pos, "result needs a type: write result=T, or leave it out when the task has no result")
+		return
+	}
+	tv, err := types.Eval(r.pkg.Fset, r.pkg.Types, s.Pos(), arg.Value)
+	if err != nil {
+		t.Broken = true
+		r.l.Errorf(arg.ValuePos, "result=%s: %s%s", arg.Value, evalMessage(err), importHint(arg.Value))
+		return
+	}
+	if !tv.IsType() {
+		r.l.Errorf(arg.ValuePos, "result=%s is not a type", arg.Value)
+		return
+	}
+	t.Result = r.types.of(tv.Type)
+}
+
+// evalMessage is the error without the position in the made-up file.
+func evalMessage(err error) string {
+	if e, ok := err.(types.Error); ok {
+		return e.Msg
+	}
+	text := err.Error()
+	if _, rest, ok := strings.Cut(text, ": "); ok && strings.HasPrefix(text, "eval:") {
+		return rest
+	}
+	return text
+}
+
+// importHint says what to do about the type of a package that the file does
+// not import, and cannot import for a comment's sake.
+func importHint(expr string) string {
+	if at := strings.IndexByte(expr, '.'); at > 0 && token.IsIdentifier(strings.TrimLeft(expr[:at], "*[]")) {
+		return "; for a type of another package declare an alias here, type Result = " + strings.TrimLeft(expr, "*[]") + ", and write result=Result"
+	}
+	return "; declare it in this package"
+}
+
+// tagWords returns where a field's tag begins and the words of its bullmq key.
+func (r *typeReader) tagWords(lit *ast.BasicLit) (token.Position, []model.Word) {
+	if lit == nil {
+		return token.Position{}, nil
+	}
+	start := r.fset.Position(lit.Pos())
+	start.Column++
+	start.Offset++
+	pairs, _ := directive.ParseTag(unquoted(lit.Value)) // reported when the tag matters, see package check
+	var words []model.Word
+	for _, p := range pairs {
+		if p.Key != directive.Tool {
+			continue
+		}
+		at := p.Offset
+		for text := range strings.SplitSeq(p.Value, ",") {
+			pos := start
+			if strings.HasPrefix(lit.Value, "`") { // else the offsets in the source are others
+				pos.Column += at
+				pos.Offset += at
+			}
+			words = append(words, model.Word{Text: strings.TrimSpace(text), Pos: pos})
+			at += len(text) + 1
+		}
+	}
+	return start, words
+}
+
+func unquoted(literal string) string {
+	text, err := strconv.Unquote(literal)
+	if err != nil {
+		return ""
+	}
+	return text
+}

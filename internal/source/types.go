@@ -1,0 +1,307 @@
+package source
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+
+	"golang.org/x/tools/go/packages"
+	"golang.org/x/tools/go/types/typeutil"
+
+	"github.com/bullmq-gen/bullmq-gen/internal/model"
+)
+
+// typeReader turns go/types into the model's types. It makes one value of
+// each declared type, so that recursive types end.
+type typeReader struct {
+	fset   *token.FileSet
+	fields map[token.Pos]*ast.Field    // by the position of the name, in loaded packages
+	specs  map[token.Pos]*ast.TypeSpec // likewise
+	docs   map[token.Pos]string        // of types, likewise
+	errors []types.Error
+
+	known   typeutil.Map // of *model.Type
+	aliases map[*types.Alias]*model.Type
+	depth   int
+}
+
+// maxDepth ends types that grow with each level, such as
+// type T[P any] struct{ Next *T[*P] }.
+const maxDepth = 60
+
+func newTypes(loaded []*packages.Package) *typeReader {
+	r := &typeReader{
+		fields:  map[token.Pos]*ast.Field{},
+		specs:   map[token.Pos]*ast.TypeSpec{},
+		docs:    map[token.Pos]string{},
+		aliases: map[*types.Alias]*model.Type{},
+	}
+	for _, p := range loaded {
+		r.fset = p.Fset
+		r.errors = append(r.errors, p.TypeErrors...)
+		for _, file := range p.Syntax {
+			ast.Inspect(file, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.StructType:
+					r.noteFields(n)
+				case *ast.GenDecl:
+					r.noteDocs(n)
+				}
+				return true
+			})
+		}
+	}
+	return r
+}
+
+func (r *typeReader) noteFields(s *ast.StructType) {
+	for _, f := range s.Fields.List {
+		for _, name := range f.Names {
+			r.fields[name.Pos()] = f
+		}
+		if len(f.Names) == 0 {
+			if name := embeddedName(f.Type); name != nil {
+				r.fields[name.Pos()] = f
+			}
+		}
+	}
+}
+
+// embeddedName is the identifier that go/types takes for an embedded field.
+func embeddedName(e ast.Expr) *ast.Ident {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e
+	case *ast.StarExpr:
+		return embeddedName(e.X)
+	case *ast.SelectorExpr:
+		return e.Sel
+	case *ast.IndexExpr:
+		return embeddedName(e.X)
+	case *ast.IndexListExpr:
+		return embeddedName(e.X)
+	case *ast.ParenExpr:
+		return embeddedName(e.X)
+	}
+	return nil
+}
+
+func (r *typeReader) noteDocs(d *ast.GenDecl) {
+	for _, s := range d.Specs {
+		if t, ok := s.(*ast.TypeSpec); ok {
+			r.specs[t.Name.Pos()] = t
+			r.docs[t.Name.Pos()] = docOf(d, t.Doc).Text()
+		}
+	}
+}
+
+// docOf is the comment of a spec: its own, or that of a declaration without
+// parentheses.
+func docOf(d *ast.GenDecl, own *ast.CommentGroup) *ast.CommentGroup {
+	if own == nil && !d.Lparen.IsValid() {
+		return d.Doc
+	}
+	return own
+}
+
+// of returns the model of t.
+func (r *typeReader) of(t types.Type) *model.Type {
+	if a, ok := t.(*types.Alias); ok {
+		return r.alias(a)
+	}
+	m := &model.Type{}
+	if n, ok := t.(*types.Named); ok {
+		if known := r.known.At(t); known != nil {
+			return known.(*model.Type)
+		}
+		r.known.Set(t, m)
+		r.name(m, n.Obj(), n.TypeArgs(), n.TypeParams())
+	}
+	r.depth++
+	defer func() { r.depth-- }()
+	if r.depth > maxDepth {
+		m.Why = "the type has no end: it needs ever more type arguments"
+		return m
+	}
+	r.structure(m, t)
+	if m.Kind == model.Invalid {
+		m.Why = r.whyNamed(t)
+	}
+	m.Methods = methodsOf(t)
+	m.Lock = lockIn(t, nil)
+	return m
+}
+
+func (r *typeReader) alias(a *types.Alias) *model.Type {
+	if known := r.aliases[a]; known != nil {
+		return known
+	}
+	m := &model.Type{}
+	r.aliases[a] = m
+	r.name(m, a.Obj(), a.TypeArgs(), a.TypeParams())
+	m.Alias = r.of(a.Rhs())
+	m.Kind = m.Alias.Kind
+	return m
+}
+
+func (r *typeReader) name(m *model.Type, obj *types.TypeName, args *types.TypeList, params *types.TypeParamList) {
+	m.Name, m.Pos, m.Doc = obj.Name(), r.fset.Position(obj.Pos()), r.docs[obj.Pos()]
+	if p := obj.Pkg(); p != nil {
+		m.Path, m.Package = p.Path(), p.Name()
+	}
+	for arg := range args.Types() {
+		m.Args = append(m.Args, r.of(arg))
+	}
+	m.Params = params.Len() - args.Len()
+}
+
+// structure fills in what t is made of, below its name.
+func (r *typeReader) structure(m *model.Type, t types.Type) {
+	switch u := t.Underlying().(type) {
+	case *types.Basic:
+		m.Kind, m.Basic = basicKind(u), basicName(u)
+	case *types.Pointer:
+		m.Kind, m.Elem = model.Pointer, r.of(u.Elem())
+	case *types.Slice:
+		m.Kind, m.Elem = model.Slice, r.of(u.Elem())
+	case *types.Array:
+		m.Kind, m.Elem, m.Len = model.Array, r.of(u.Elem()), u.Len()
+	case *types.Map:
+		m.Kind, m.Key, m.Elem = model.Map, r.of(u.Key()), r.of(u.Elem())
+	case *types.Chan:
+		m.Kind, m.Elem = model.Chan, r.of(u.Elem())
+	case *types.Signature:
+		m.Kind = model.Func
+	case *types.Interface:
+		m.Kind, m.Open = model.Interface, u.Empty()
+		if _, ok := t.(*types.TypeParam); ok {
+			m.Kind = model.TypeParam
+		}
+	case *types.Struct:
+		m.Kind = model.Struct
+		for i := range u.NumFields() {
+			m.Fields = append(m.Fields, r.field(u.Field(i), u.Tag(i)))
+		}
+	}
+}
+
+// basicName is the one name that is used of a type with two.
+func basicName(b *types.Basic) string {
+	switch b.Kind() {
+	case types.Byte:
+		return "byte"
+	case types.Int32: // or rune
+		return "int32"
+	}
+	return b.Name()
+}
+
+func basicKind(b *types.Basic) model.Kind {
+	switch info := b.Info(); {
+	case info&types.IsBoolean != 0:
+		return model.Bool
+	case info&types.IsInteger != 0:
+		return model.Int
+	case info&types.IsFloat != 0:
+		return model.Float
+	case info&types.IsComplex != 0:
+		return model.Complex
+	case info&types.IsString != 0:
+		return model.String
+	case b.Kind() == types.UnsafePointer:
+		return model.UnsafePointer
+	}
+	return model.Invalid
+}
+
+func (r *typeReader) field(v *types.Var, tag string) *model.Field {
+	f := &model.Field{
+		Name: v.Name(), Embedded: v.Embedded(), Exported: v.Exported(),
+		Tag: tag, Pos: r.fset.Position(v.Pos()),
+	}
+	decl := r.fields[v.Pos()]
+	f.Source = decl != nil
+	if decl != nil {
+		f.Doc = decl.Doc.Text()
+		f.TagPos, f.Words = r.tagWords(decl.Tag)
+	}
+	if f.Exported || f.Embedded || f.Source {
+		f.Type = r.of(v.Type())
+		if invalid(v.Type()) {
+			f.Type = &model.Type{Why: r.whyField(decl)}
+		}
+	}
+	return f
+}
+
+// methodsOf finds the methods that encoding/json looks for.
+func methodsOf(t types.Type) model.Methods {
+	var m model.Methods
+	if _, ok := t.Underlying().(*types.Interface); ok {
+		return m // nothing can be decoded into it
+	}
+	for _, want := range []struct {
+		name            string
+		params, results int
+		found           *bool
+	}{
+		{"MarshalJSON", 0, 2, &m.MarshalJSON},
+		{"UnmarshalJSON", 1, 1, &m.UnmarshalJSON},
+		{"MarshalText", 0, 2, &m.MarshalText},
+		{"UnmarshalText", 1, 1, &m.UnmarshalText},
+	} {
+		obj, path, _ := types.LookupFieldOrMethod(t, true, nil, want.name)
+		f, ok := obj.(*types.Func)
+		if !ok || f.Signature().Params().Len() != want.params || f.Signature().Results().Len() != want.results {
+			continue
+		}
+		*want.found = true
+		if s, ok := t.Underlying().(*types.Struct); ok && len(path) > 1 {
+			m.From = s.Field(path[0]).Name()
+		}
+	}
+	return m
+}
+
+// lockIn says what makes copying a value of t wrong, as go vet sees it.
+func lockIn(t types.Type, above []types.Type) string {
+	for _, seen := range above {
+		if seen == t {
+			return ""
+		}
+	}
+	above = append(above, t)
+	switch u := t.Underlying().(type) {
+	case *types.Array:
+		return lockIn(u.Elem(), above)
+	case *types.Struct:
+		if isLock(t) {
+			return types.TypeString(t, (*types.Package).Name)
+		}
+		for f := range u.Fields() {
+			if lock := lockIn(f.Type(), above); lock != "" {
+				return lock
+			}
+		}
+	}
+	return ""
+}
+
+// isLock is true when a pointer to t can be locked and t itself cannot.
+func isLock(t types.Type) bool {
+	return hasLockMethods(types.NewPointer(t)) && !hasLockMethods(t)
+}
+
+func hasLockMethods(t types.Type) bool {
+	set := types.NewMethodSet(t)
+	for _, name := range []string{"Lock", "Unlock"} {
+		m := set.Lookup(nil, name)
+		if m == nil {
+			return false
+		}
+		if f, ok := m.Obj().(*types.Func); !ok || f.Signature().Params().Len()+f.Signature().Results().Len() > 0 {
+			return false
+		}
+	}
+	return true
+}

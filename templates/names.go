@@ -1,0 +1,122 @@
+package templates
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/bullmq-gen/bullmq-gen/internal/model"
+	"github.com/bullmq-gen/bullmq-gen/internal/naming"
+)
+
+// locals are the names of parameters and of the method receivers in generated
+// code. Nothing else gets them, so nothing is ever shadowed.
+var locals = []string{"ctx", "c", "h", "id", "opts", "p", "ps", "result", "w"}
+
+// Names are the names in one output that users do not see: those of its
+// imports and of its variables.
+type Names struct {
+	imports map[string]imported // by path
+	vars    map[*model.Task]string
+}
+
+type imported struct{ name, as string }
+
+// NewNames chooses the names of an output.
+func NewNames(o *model.Output) *Names {
+	var scope naming.Scope[struct{}]
+	for _, name := range locals {
+		scope.Take(name, struct{}{})
+	}
+	for _, d := range o.Existing {
+		scope.Take(d.Name, struct{}{})
+	}
+	for _, p := range o.Packages {
+		for _, q := range p.Queues {
+			for _, name := range q.Declares() {
+				scope.Take(name, struct{}{})
+			}
+			for _, t := range q.Tasks {
+				for _, name := range t.Declares() {
+					scope.Take(name, struct{}{})
+				}
+			}
+		}
+	}
+	n := &Names{map[string]imported{}, map[*model.Task]string{}}
+	n.chooseImports(o, &scope)
+	for _, p := range o.Packages {
+		for _, q := range p.Queues {
+			for _, t := range q.Tasks {
+				n.vars[t] = scope.Free(naming.Unexported(t.GoName), "Task", struct{}{})
+			}
+		}
+	}
+	return n
+}
+
+// chooseImports gives every package that the output may import a name: its
+// own, if that is free. Those that all files need come first.
+func (n *Names) chooseImports(o *model.Output, scope *naming.Scope[struct{}]) {
+	choose := func(path, name string) {
+		if _, known := n.imports[path]; !known && path != o.Path {
+			n.imports[path] = imported{name, scope.Free(name, "pkg", struct{}{})}
+		}
+	}
+	choose("context", "context")
+	choose("time", "time")
+	choose(model.RuntimePath, model.RuntimeName)
+	for _, p := range o.Packages {
+		choose(p.Path, p.Name)
+	}
+	others := map[string]string{}
+	for _, p := range o.Packages {
+		for _, t := range p.Tasks {
+			packagesOf(t.Payload, o.Path, others)
+			packagesOf(t.Result, o.Path, others)
+			for _, field := range t.Payload.Actual().Fields {
+				packagesOf(field.Type, o.Path, others)
+			}
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(others)) {
+		choose(path, others[path])
+	}
+}
+
+// packagesOf adds the packages that the type expression t names.
+func packagesOf(t *model.Type, from string, packages map[string]string) {
+	if t == nil {
+		return
+	}
+	if t.Alias != nil && !t.Nameable(from) {
+		packagesOf(t.Alias, from, packages)
+		return
+	}
+	for _, a := range t.Args {
+		packagesOf(a, from, packages)
+	}
+	if t.Name != "" {
+		if t.Path != "" {
+			packages[t.Path] = t.Package
+		}
+		return
+	}
+	packagesOf(t.Key, from, packages)
+	packagesOf(t.Elem, from, packages)
+	for _, field := range t.Fields {
+		packagesOf(field.Type, from, packages)
+	}
+}
+
+// declare tells jennifer the names of the imports.
+func (n *Names) declare(f *jen.File) {
+	for path, i := range n.imports {
+		if i.name == i.as && path != model.RuntimePath {
+			f.ImportName(path, i.name)
+		} else {
+			f.ImportAlias(path, i.as)
+		}
+	}
+}

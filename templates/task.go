@@ -1,0 +1,224 @@
+package templates
+
+import (
+	"fmt"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/bullmq-gen/bullmq-gen/internal/model"
+)
+
+// task writes everything about a task but its part in the queue's handler.
+func (f *file) task(q *model.Queue, t *model.Task) {
+	if !f.options.NoGuard {
+		f.guard(t)
+	}
+	f.declaration(q, t)
+	f.enqueue(q, t)
+	f.enqueueMany(q, t)
+	f.handleOf(t)
+	f.handle(t)
+}
+
+func (f *file) payload(t *model.Task) *jen.Statement { return jen.Qual(f.pkg.Path, t.GoName) }
+
+// result is the type of the task's result.
+func (f *file) result(t *model.Task) *jen.Statement {
+	if t.Result == nil {
+		return runtime("None")
+	}
+	return f.typ(t.Result)
+}
+
+// guard writes a declaration that compiles only while the payload is what it
+// is now. Payloads with parts that cannot be written here have none.
+func (f *file) guard(t *model.Task) {
+	actual := t.Payload.Actual()
+	if actual.Kind != model.Struct || !f.writableFields(actual) {
+		return
+	}
+	f.Comment(fmt.Sprintf("// Does not compile? %s has changed: run go generate.", t.GoName))
+	f.Var().Id("_").StructFunc(func(g *jen.Group) { f.fields(g, actual) }).Op("=").Add(f.payload(t)).Values()
+	f.Line()
+}
+
+// declaration writes the variable that holds the task.
+func (f *file) declaration(q *model.Queue, t *model.Task) {
+	var l literal
+	l.set("Queue", jen.Id(q.Ident+"Queue"))
+	l.set("Name", jen.Lit(t.Name))
+	if len(t.Aliases) > 0 {
+		names := make([]string, len(t.Aliases))
+		for i, a := range t.Aliases {
+			names[i] = a.Name
+		}
+		l.set("Aliases", texts(names))
+	}
+	if required := t.Required(); len(required) > 0 {
+		l.set("Required", texts(required))
+	}
+	f.jobOptions(t, &l)
+	name := f.names.vars[t]
+	f.say(prose(fmt.Sprintf("%s is the task %s of queue %s.", name, called(t.Name), called(q.Name)), deprecation(t.Doc)))
+	f.Var().Id(name).Op("=").Add(runtime("NewTask")).Types(f.payload(t), f.result(t)).Custom(
+		jen.Options{Open: "(", Close: ")", Separator: ",", Multi: true},
+		l.lines(runtime("Spec")),
+		f.keys(t),
+	)
+	f.Line()
+}
+
+// jobOptions sets what the directives say about the task's jobs.
+func (f *file) jobOptions(t *model.Task, l *literal) {
+	if r := t.Retry; r != nil {
+		if r.Attempts > 0 {
+			l.set("Attempts", jen.Lit(r.Attempts))
+		}
+		if r.Backoff.Type != "" {
+			l.set("Backoff", backoff(r.Backoff))
+		}
+	}
+	if t.LIFO {
+		l.set("LIFO", jen.True())
+	}
+	if t.SizeLimit > 0 {
+		l.set("SizeLimit", jen.Lit(t.SizeLimit))
+	}
+	if t.Timeout > 0 {
+		l.set("Timeout", duration(t.Timeout))
+	}
+	if t.TTL > 0 {
+		l.set("TTL", duration(t.TTL))
+	}
+	if t.KeepCompleted != nil {
+		l.set("KeepCompleted", retention(t.KeepCompleted))
+	}
+	if t.KeepFailed != nil {
+		l.set("KeepFailed", retention(t.KeepFailed))
+	}
+	if d := t.Dedup; d != nil && (d.TTL > 0 || d.Extend || d.Replace || d.KeepLast || d.Reschedule) {
+		l.set("Dedup", dedup(d))
+	}
+}
+
+// keys writes the function that takes a job's options from its payload.
+func (f *file) keys(t *model.Task) *jen.Statement {
+	var jobID, dedup, priority, delay []jen.Code
+	for _, k := range t.Keys() {
+		value := jen.Id("p")
+		for _, field := range k.Path {
+			value.Dot(field.Name)
+		}
+		typ := k.Field().Type
+		switch k.Word.Text {
+		case model.WordJobID:
+			jobID = append(jobID, converted(typ, "string", value))
+		case model.WordDedup:
+			dedup = append(dedup, value)
+		case model.WordPriority:
+			priority = append(priority, converted(typ, "int", value))
+		case model.WordDelay:
+			delay = append(delay, wait(typ, value))
+		}
+	}
+	if len(dedup) > 0 {
+		dedup = []jen.Code{runtime("DedupKey").Call(dedup...)}
+	}
+	var l literal
+	l.setFirst("JobID", jobID)
+	l.setFirst("Dedup", dedup)
+	l.setFirst("Priority", priority)
+	l.setFirst("Delay", delay)
+	if len(l.members) == 0 {
+		return jen.Nil()
+	}
+	return jen.Func().Params(jen.Id("p").Op("*").Add(f.payload(t))).Add(runtime("Keys")).Block(
+		jen.Return(l.inline(runtime("Keys"))),
+	)
+}
+
+// wait is how long a job waits because of a field.
+func wait(t *model.Type, value *jen.Statement) *jen.Statement {
+	if t.Is("time", "Time") {
+		return runtime("Until").Call(value)
+	}
+	return value.Dot("Duration").Call()
+}
+
+// converted is value as a basic type, which it may be already.
+func converted(t *model.Type, basic string, value *jen.Statement) *jen.Statement {
+	if actual := t.Actual(); actual.Name == "" && actual.Basic == basic {
+		return value
+	}
+	return jen.Id(basic).Call(value)
+}
+
+func context() *jen.Statement { return jen.Id("ctx").Qual("context", "Context") }
+
+func client() *jen.Statement { return jen.Id("c").Op("*").Add(runtime("Client")) }
+
+func worker() *jen.Statement { return jen.Id("w").Op("*").Add(runtime("Worker")) }
+
+// handleType is *bullmq.Handle of the task's result.
+func (f *file) handleType(t *model.Task) *jen.Statement {
+	return jen.Op("*").Add(runtime("Handle")).Types(f.result(t))
+}
+
+func (f *file) enqueue(q *model.Queue, t *model.Task) {
+	name := "Enqueue" + t.GoName
+	f.say(prose(fmt.Sprintf("%s adds a %s job to queue %s.", name, called(t.Name), called(q.Name)), t.Doc))
+	f.Func().Id(name).
+		Params(context(), client(), jen.Id("p").Add(f.payload(t)), jen.Id("opts").Op("...").Add(runtime("AddOption"))).
+		Params(f.handleType(t), jen.Error()).
+		Block(jen.Return(jen.Id(f.names.vars[t]).Dot("Add").Call(jen.Id("ctx"), jen.Id("c"), jen.Id("p"), jen.Id("opts").Op("..."))))
+	f.Line()
+}
+
+func (f *file) enqueueMany(q *model.Queue, t *model.Task) {
+	name := "EnqueueMany" + t.GoName
+	f.say(prose(fmt.Sprintf("%s adds %s jobs to queue %s, in their order and in as few calls as possible.", name, called(t.Name), called(q.Name)), deprecation(t.Doc)))
+	f.Func().Id(name).
+		Params(context(), client(), jen.Id("ps").Index().Add(f.payload(t)), jen.Id("opts").Op("...").Add(runtime("Option"))).
+		Params(jen.Index().Add(f.handleType(t)), jen.Error()).
+		Block(jen.Return(jen.Id(f.names.vars[t]).Dot("AddMany").Call(jen.Id("ctx"), jen.Id("c"), jen.Id("ps"), jen.Id("opts").Op("..."))))
+	f.Line()
+}
+
+func (f *file) handleOf(t *model.Task) {
+	name := t.GoName + "Handle"
+	f.say(prose(fmt.Sprintf("%s refers to a %s job whose id was kept.", name, called(t.Name)), deprecation(t.Doc)))
+	f.Func().Id(name).
+		Params(client(), jen.Id("id").String()).
+		Add(f.handleType(t)).
+		Block(jen.Return(jen.Id(f.names.vars[t]).Dot("HandleOf").Call(jen.Id("c"), jen.Id("id"))))
+	f.Line()
+}
+
+func (f *file) handle(t *model.Task) {
+	name := "Handle" + t.GoName
+	h := jen.Id("h")
+	if t.Result == nil {
+		h = runtime("NoResult").Call(h)
+	}
+	f.say(prose(fmt.Sprintf("%s makes w run %s jobs with h.", name, called(t.Name)), deprecation(t.Doc)))
+	f.Func().Id(name).
+		Params(worker(), jen.Id("h").Func().Add(f.handlerParams(t)).Add(f.handlerResult(t, ""))).
+		Block(jen.Id(f.names.vars[t]).Dot("Handle").Call(jen.Id("w"), h))
+	f.Line()
+}
+
+// handlerParams are what a handler of the task takes.
+func (f *file) handlerParams(t *model.Task) *jen.Statement {
+	return jen.Params(jen.Qual("context", "Context"), jen.Op("*").Add(runtime("Job")).Types(f.payload(t)))
+}
+
+// handlerResult is what a handler of the task returns, named or not.
+func (f *file) handlerResult(t *model.Task, name string) *jen.Statement {
+	switch {
+	case t.Result == nil:
+		return jen.Error()
+	case name == "":
+		return jen.Params(f.result(t), jen.Error())
+	}
+	return jen.Params(jen.Id(name).Add(f.result(t)), jen.Id("_").Error())
+}
