@@ -1,9 +1,13 @@
--- Deletes what is left of deduplication ids whose job is gone, and of schedulers that are not listed.
--- KEYS: 1 any key of the queue.  ARGV: 1 base, 2 mode, then "de" and a deduplication id, or "repeat" and a scheduler's id, ...
+-- lib: orphan
+-- Deletes what is left of deduplication ids whose job is gone, of schedulers that are not listed, and of their jobs that
+-- are in no state.
+-- KEYS: 1 any key of the queue.
+-- ARGV: 1 base, 2 mode, then in turn a kind and an id: "de" and a deduplication id, "repeat" and a scheduler's id, "job"
+--       and the id of a scheduler's job.
 -- Reply: how many keys were deleted.
 local n = 0
 
--- Is "<base><name>" another queue, under this one's name as its prefix? Then its keys look like ours.
+-- Is "<base><name>" another queue, under this one's name as its prefix? Then its keys look like ours, and all are left.
 local function is_queue(name)
   local meta = B .. name .. ':meta'
   return rc('TYPE', meta).ok == 'hash' and rc('HEXISTS', meta, 'opts.maxLenEvents') == 1
@@ -15,16 +19,19 @@ local function delete(kind, id, typ)
   if not other[kind] and rc('TYPE', key).ok == typ then n = n + rc('DEL', key) end
 end
 
-for i = 3, #ARGV, 2 do
-  local id = ARGV[i + 1]
-  if ARGV[i] == 'repeat' then
+local sweep = {
+  job = function(id)
+    if not other['repeat'] then n = n + L.delete_orphan(B, id) end
+  end,
+  ['repeat'] = function(id)
     if not rc('ZSCORE', B .. 'repeat', id) then delete('repeat', id, 'hash') end
-  else
-    local held = rc('TYPE', B .. 'de:' .. id).ok == 'string'
-    if not held or rc('EXISTS', B .. rc('GET', B .. 'de:' .. id)) == 0 then
-      delete('de', id, 'string')
-      delete('dn', id, 'hash')
-    end
-  end
-end
+  end,
+  de = function(id)
+    local holder = rc('TYPE', B .. 'de:' .. id).ok == 'string' and rc('GET', B .. 'de:' .. id)
+    if holder and rc('EXISTS', B .. holder) == 1 then return end
+    delete('de', id, 'string')
+    delete('dn', id, 'hash')
+  end,
+}
+for i = 3, #ARGV, 2 do sweep[ARGV[i]](ARGV[i + 1]) end
 return n

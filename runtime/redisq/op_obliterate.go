@@ -50,15 +50,18 @@ func (s *Store) obliterateStep(ctx context.Context, queue string, force bool, co
 }
 
 // sweep deletes jobs in no state, deduplication ids whose job is gone, and
-// definitions of schedulers that are not listed.
+// definitions of schedulers that are not listed, of which there are keys among
+// those given.
 func (s *Store) sweep(ctx context.Context, queue string, suffixes []string) error {
-	ids := append(collect(suffixes, jobOfKey), collect(suffixes, iterationOfKey)...)
-	if _, err := s.removeOrphans(ctx, queue, ids, 0); err != nil {
+	if _, err := s.removeOrphans(ctx, queue, collect(suffixes, jobOfKey), 0); err != nil {
 		return err
 	}
 	var args []any
 	for _, id := range collect(suffixes, dedupOfKey) {
 		args = append(args, "de", id)
+	}
+	for _, id := range collect(suffixes, iterationOfKey) {
+		args = append(args, "job", id)
 	}
 	for _, id := range collect(suffixes, schedulerOfKey) {
 		args = append(args, "repeat", id)

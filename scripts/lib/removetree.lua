@@ -24,7 +24,8 @@ function L.take_out(b, id)
   return 'unknown'
 end
 
--- The children of a job: with all, first those that are done, then the pending ones.
+-- The children of a job: with all, first those that are done, then the pending ones. A set has no order of its own, and
+-- servers differ in it: sorted, a removal takes the same course everywhere.
 function L.children(key, all)
   local out = {}
   local function add(keys)
@@ -35,7 +36,9 @@ function L.children(key, all)
     add(rc('HKEYS', key .. ':failed'))
     add(rc('ZRANGE', key .. ':unsuccessful', 0, -1))
   end
-  add(rc('SMEMBERS', key .. ':dependencies'))
+  local pending = rc('SMEMBERS', key .. ':dependencies')
+  table.sort(pending)
+  add(pending)
   return out
 end
 
