@@ -2,7 +2,6 @@ package redisq
 
 import (
 	"context"
-	"encoding/base64"
 	"strings"
 	"sync"
 	"time"
@@ -105,16 +104,6 @@ func (s *Store) RateLimitTTL(ctx context.Context, queue string, max int) (time.D
 	return time.Duration(ttl.Val()) * time.Millisecond, nil
 }
 
-// workerName is how the blocking connection of a worker is named, on which
-// others find it: "<prefix>:<queue in base64>", and ":w:" and its name if it has one.
-func (s *Store) workerName(queue, worker string) string {
-	name := s.prefix + ":" + base64.StdEncoding.EncodeToString([]byte(queue))
-	if worker != "" {
-		name += ":w:" + worker
-	}
-	return name
-}
-
 // Workers implements [storage.Inspector]. A server that does not list its
 // clients has none to show: some hosted ones, and the embedded one.
 func (s *Store) Workers(ctx context.Context, queue string) ([]storage.Worker, error) {
@@ -160,7 +149,7 @@ func isUnknownCommand(err error) bool {
 
 // workersIn finds a queue's workers in what CLIENT LIST says.
 func (s *Store) workersIn(list, queue string) []storage.Worker {
-	base := s.workerName(queue, "")
+	base := clientName(s.prefix, queue, "")
 	var workers []storage.Worker
 	for line := range strings.Lines(list) {
 		fields := map[string]string{}

@@ -122,7 +122,7 @@ func (s *Store) cleanStep(ctx context.Context, queue, name string, before time.T
 	return reply[2:], parseInt(reply[0]), reply[1] == "1", nil
 }
 
-// RetryAll implements [storage.Operator]. Count 0 stands for 1000.
+// RetryAll implements [storage.Operator].
 func (s *Store) RetryAll(ctx context.Context, queue string, state storage.State, by time.Time, count int) error {
 	in := s.check("retry all", queue).finished(state).time("by", by).
 		notNegative("count", count, strconv.Itoa(defaultCount))
@@ -132,7 +132,7 @@ func (s *Store) RetryAll(ctx context.Context, queue string, state storage.State,
 	return s.moveAll(ctx, queue, state, strconv.FormatInt(by.UnixMilli(), 10), count)
 }
 
-// PromoteAll implements [storage.Operator]. Count 0 stands for 1000.
+// PromoteAll implements [storage.Operator].
 func (s *Store) PromoteAll(ctx context.Context, queue string, count int) error {
 	in := s.check("promote all", queue).notNegative("count", count, strconv.Itoa(defaultCount))
 	if err := in.err(); err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
-// Obliterate implements [storage.Operator]. Count 0 stands for 1000.
+// Obliterate implements [storage.Operator].
 func (s *Store) Obliterate(ctx context.Context, queue string, force bool, count int) error {
 	in := s.check("obliterate", queue).notNegative("count", count, strconv.Itoa(defaultCount))
 	if err := in.err(); err != nil {

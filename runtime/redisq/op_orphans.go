@@ -30,7 +30,7 @@ func jobOfKey(suffix string) (id string, ok bool) {
 	return id, id != "" && !reserved[id] && (!sub || jobParts[part])
 }
 
-// RemoveOrphans implements [storage.Operator]. Count 0 stands for 1000.
+// RemoveOrphans implements [storage.Operator].
 func (s *Store) RemoveOrphans(ctx context.Context, queue string, count, limit int) (int, error) {
 	in := s.check("remove orphans", queue).
 		notNegative("count", count, strconv.Itoa(defaultCount)).

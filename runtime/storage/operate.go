@@ -14,18 +14,18 @@ type Operator interface {
 	Resume(ctx context.Context, queue string) error
 
 	// Drain removes the waiting and prioritized jobs, and the delayed ones if
-	// asked; a job that a scheduler waits for stays.
+	// asked; a job that a scheduler waits for stays. It works in steps.
 	Drain(ctx context.Context, queue string, delayed bool) error
 	// Clean removes up to limit jobs (0: all) of one state that are older than
 	// before, and returns their ids. It works in steps of at most 10000.
 	Clean(ctx context.Context, queue string, state State, before time.Time, limit int) ([]string, error)
 	// Obliterate removes a paused queue with all it has, in steps of count
-	// jobs. Active jobs are an error (ErrActiveJobs) unless force is set.
+	// jobs (0: 1000). Active jobs are an error (ErrActiveJobs) unless force is set.
 	Obliterate(ctx context.Context, queue string, force bool, count int) error
 	// RetryAll makes finished jobs (StateFailed or StateCompleted) wait again
-	// if they finished by the time given. It works in steps of count.
+	// if they finished by the time given. It works in steps of count (0: 1000).
 	RetryAll(ctx context.Context, queue string, state State, by time.Time, count int) error
-	// PromoteAll makes all delayed jobs wait. It works in steps of count.
+	// PromoteAll makes all delayed jobs wait. It works in steps of count (0: 1000).
 	PromoteAll(ctx context.Context, queue string, count int) error
 
 	// Retry makes a finished job wait again. ErrNotInState when it is not in
@@ -57,7 +57,7 @@ type Operator interface {
 	// The queue is the child's.
 	Unlink(ctx context.Context, queue, id string) (bool, error)
 	// RemoveOrphans deletes jobs that are in no state, up to limit (0: all),
-	// and returns how many. It works in steps that look at about count keys.
+	// and returns how many. It works in steps that look at about count keys (0: 1000).
 	RemoveOrphans(ctx context.Context, queue string, count, limit int) (int, error)
 	// ReleaseDedup frees a deduplication id; with an owner only if that job
 	// holds it. False: it was not held (by it).
