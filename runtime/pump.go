@@ -32,6 +32,8 @@ type pump struct {
 	idler *sync.Cond // of the idle loop, when there may be something to wait for
 	calls atomic.Uint64
 
+	member *poolMember // in a pool shared with other workers, or nil
+
 	mu       sync.Mutex
 	finished []*ActiveJob          // have an outcome to be sent
 	held     map[*ActiveJob]string // taken and not settled, with their ids
@@ -83,24 +85,30 @@ func (p *pump) next() (*storage.SettleRequest, []*ActiveJob, int) {
 			p.idler.Broadcast()
 			return nil, nil, 0
 		}
-		if len(p.finished) > 0 || p.room() > 0 && p.mayTake() {
-			break
+		if len(p.finished) > 0 || p.mayTake() {
+			if jobs, take := p.batch(); len(jobs) > 0 || take > 0 {
+				return p.request(jobs, take), jobs, take
+			}
 		}
 		p.wake.Wait()
 	}
+}
+
+// batch chooses what the next call settles and how many jobs it takes: at most
+// half of what waits. Jobs that are taken together would finish together and be
+// taken together again, with all slots empty meanwhile.
+func (p *pump) batch() ([]*ActiveJob, int) {
 	room := p.room()
-	// At most half of what waits: jobs that are taken together would finish
-	// together and be taken together again, with all slots empty meanwhile.
 	most := min(max((len(p.finished)+room)/2, minBatch), p.w.cfg.maxBatch)
 	n := min(len(p.finished), most)
 	jobs := append([]*ActiveJob(nil), p.finished[:n]...)
 	p.finished = p.finished[:copy(p.finished, p.finished[n:])]
-	take := min(room, most)
+	take := p.member.reserve(min(room, most))
 	p.asked += take
-	if n == 0 {
+	if n == 0 && take > 0 {
 		p.takes++
 	}
-	return p.request(jobs, take), jobs, take
+	return jobs, take
 }
 
 // room is how many jobs may be asked for now.
@@ -198,6 +206,7 @@ func (p *pump) took(req *storage.SettleRequest, reply *storage.SettleReply, aske
 		p.note(reply, asked, now)
 	}
 	p.mu.Unlock()
+	p.member.release(asked - len(jobs))
 	for _, j := range jobs {
 		go p.w.execute(j)
 	}
@@ -224,6 +233,7 @@ func (p *pump) returned(jobs []*ActiveJob, asked int) {
 	p.asked -= asked
 	p.over = true
 	p.mu.Unlock()
+	p.member.release(asked)
 	p.wake.Broadcast()
 	p.idler.Broadcast()
 }
@@ -239,7 +249,16 @@ func (p *pump) finish(j *ActiveJob) {
 		p.finished = append(p.finished, j)
 	}
 	p.mu.Unlock()
+	p.member.release(1)
 	p.wake.Signal()
+	p.idler.Signal()
+}
+
+// poke makes the pump look whether there is room now.
+func (p *pump) poke() {
+	p.mu.Lock()
+	p.mu.Unlock() //nolint:staticcheck // whoever looked before the change is waiting now
+	p.wake.Broadcast()
 	p.idler.Signal()
 }
 

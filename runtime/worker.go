@@ -97,12 +97,30 @@ func (w *Worker) register(err error, h handler, names ...string) {
 	}
 }
 
-// ready reports what keeps the worker from starting.
+// ready marks the worker as started, or reports what keeps it from starting.
 func (w *Worker) ready() error {
+	if err := w.problems(); err != nil {
+		return err
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.started {
-		return fmt.Errorf("bullmq: worker of queue %q was started before: make a new one", w.queue.Name)
+		return w.twice()
+	}
+	w.started = true
+	return nil
+}
+
+func (w *Worker) twice() error {
+	return fmt.Errorf("bullmq: worker of queue %q was started before: make a new one", w.queue.Name)
+}
+
+// problems reports what keeps the worker from starting.
+func (w *Worker) problems() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.started {
+		return w.twice()
 	}
 	p := problems{list: slices.Clone(w.errs)}
 	if len(w.handlers) == 0 && len(w.errs) == 0 {
@@ -117,11 +135,7 @@ func (w *Worker) ready() error {
 	if len(missing) > 0 && !w.cfg.partial && len(w.handlers) > 0 {
 		p.add("no handler for %s, whose jobs this worker would fail: handle all tasks of the queue, or say AllowPartial", strings.Join(missing, ", "))
 	}
-	if err := p.wrap("worker of queue %q", w.queue.Name); err != nil {
-		return err
-	}
-	w.started = true
-	return nil
+	return p.wrap("worker of queue %q", w.queue.Name)
 }
 
 // Queue is the name of the worker's queue.

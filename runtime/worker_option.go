@@ -17,6 +17,7 @@ type workerConfig struct {
 	name                      string
 	log                       *slog.Logger
 	concurrency               int
+	ownConcurrency            bool // said by an option
 	lock                      time.Duration
 	drainDelay                time.Duration
 	stalledInterval           time.Duration
@@ -45,7 +46,7 @@ func defaultWorkerConfig(q *QueueSpec) workerConfig {
 // Concurrency is how many jobs the worker runs at once; default: what the
 // queue's declaration says, or 1.
 func Concurrency(n int) WorkerOption {
-	return workerOption(func(c *workerConfig) { c.concurrency = n })
+	return workerOption(func(c *workerConfig) { c.concurrency, c.ownConcurrency = n, true })
 }
 
 // WorkerName is a name for this worker: it is kept with each job that it

@@ -1,0 +1,102 @@
+package bullmq
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// Server runs workers of several queues in one program, with one pool of
+// slots. When all have work, each worker gets slots by its weight; what some do
+// not need, others use.
+//
+//	s, err := bullmq.NewServer(100)
+//	err = s.Add(emails, 3)
+//	err = s.Add(reports, 1)
+//	err = s.Run(ctx)
+type Server struct {
+	pool    *pool
+	mu      sync.Mutex
+	workers []*Worker
+	running bool
+}
+
+// NewServer returns a server that runs at most so many jobs at once, at least 1.
+func NewServer(slots int) (*Server, error) {
+	if slots < 1 {
+		return nil, fmt.Errorf("bullmq: a server needs at least 1 slot, not %d", slots)
+	}
+	return &Server{pool: &pool{slots: slots}}, nil
+}
+
+// Add adds a worker that was not started, with a weight of at least 1. The
+// worker's own concurrency is a bound for it within the pool: without
+// Concurrency in its options or its queue's declaration, the pool is the bound.
+func (s *Server) Add(w *Worker, weight int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var p problems
+	if w == nil {
+		p.add("no worker given")
+	}
+	if weight < 1 {
+		p.add("the weight must be at least 1, not %d", weight)
+	}
+	if s.running {
+		p.add("the server runs already: add workers before")
+	}
+	if len(s.workers) >= s.pool.slots {
+		p.add("a pool of %d slots is too small for another worker", s.pool.slots)
+	}
+	if err := p.wrap("server"); err != nil {
+		return err
+	}
+	if err := w.join(s.pool, weight); err != nil {
+		return err
+	}
+	s.workers = append(s.workers, w)
+	return nil
+}
+
+// join makes a worker use the slots of a pool.
+func (w *Worker) join(p *pool, weight int) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.started || w.pump.member != nil {
+		return fmt.Errorf("bullmq: the worker of queue %q was started, or is part of a server already", w.queue.Name)
+	}
+	w.pump.member = p.add(w.pump, weight)
+	if !w.cfg.ownConcurrency && w.queue.Concurrency == 0 {
+		w.pump.limit = p.slots
+	}
+	return nil
+}
+
+// Run starts all workers and runs until ctx ends, as Worker.Run does for one.
+// When one cannot be started, none is.
+func (s *Server) Run(ctx context.Context) error {
+	s.mu.Lock()
+	workers, again := s.workers, s.running
+	s.running = true
+	s.mu.Unlock()
+	if again || len(workers) == 0 {
+		return errors.New("bullmq: a server runs once, and needs workers")
+	}
+	var p problems
+	for _, w := range workers {
+		if err := w.problems(); err != nil {
+			p.add("%w", err)
+		}
+	}
+	if err := p.err(); err != nil {
+		return err
+	}
+	errs := make([]error, len(workers))
+	var all sync.WaitGroup
+	for i, w := range workers {
+		all.Go(func() { errs[i] = w.Run(ctx) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
