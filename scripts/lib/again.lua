@@ -1,10 +1,10 @@
 -- A request that is sent again because its answer was lost. A call happens as a whole or not at all, and the token of a taken job is
 -- known to the one that took it alone. So what still has its lock was not settled, and what is locked with the call's own token was taken.
 
--- Whether a job that is not locked with the token any more was settled by the first sending. Of a finished one the time says so (or,
+-- Whether a job that is not locked with its token any more was settled by the first sending. Of a finished one the time says so (or,
 -- where it is not kept, that it is gone); of a retried one what was written about the attempt, with which later attempts may only have
 -- gone on. The others have nothing to be told by, and nothing to lose: the job runs again, whoever took it out of `active`.
-function L.settled_before(b, kind, id, reason, x, now, count, age)
+local function settled_before(b, kind, id, reason, x, now, count, age)
   local key = b .. id
   if kind == 'c' or kind == 'k' or kind == 'f' then
     if kind ~= 'c' then count, age = tonumber(ARGV[x + 3]), tonumber(ARGV[x + 4]) end
@@ -16,6 +16,22 @@ function L.settled_before(b, kind, id, reason, x, now, count, age)
   local h, stack = rc('HMGET', key, 'failedReason', 'stacktrace'), ARGV[x]
   if stack == '' then return h[1] == reason end
   return h[2] and string.sub(h[2], 1, #stack - 1) == string.sub(stack, 1, -2)
+end
+
+-- Drops from the refused jobs, of which the list has place and code in r elements, those that the first sending settled. Returns how
+-- many elements are left.
+function L.forgive(b, kinds, refused, r, extra, now, count, age)
+  local left = 0
+  for j = 1, r, 2 do
+    local i, code = refused[j], refused[j + 1]
+    local a = 3 * i + 13
+    local gone = code == -1 or code == -2 or code == -6 or code == -3 and ARGV[a + 1] == '0'
+    if not gone or not settled_before(b, string.sub(kinds, i, i), ARGV[a], ARGV[a + 2], extra[i], now, count, age) then
+      refused[left + 1], refused[left + 2] = i, code
+      left = left + 2
+    end
+  end
+  return left
 end
 
 -- The jobs that are locked with a token, the first one that was taken first.

@@ -8,9 +8,19 @@ function L.trim_events(b)
   rc('XTRIM', b .. 'events', 'MAXLEN', '~', L.max_events(b))
 end
 
--- Deletes the jobs of a list. Their deduplication ids had their time.
+-- Removes the jobs of a list, as remove_job would one by one. Their deduplication ids had their time.
 local function drop(b, ids, now)
-  for i = 1, #ids do L.remove_job(b, ids[i], false, now, true) end
+  for low = 1, #ids, 100 do
+    local keys, k = {}, 0
+    for i = low, math.min(low + 99, #ids) do
+      local key = b .. ids[i]
+      L.detach(b, key, rc('HGET', key, 'parentKey'), false, now)
+      keys[k + 1], keys[k + 2], keys[k + 3] = key, key .. ':logs', key .. ':dependencies'
+      keys[k + 4], keys[k + 5], keys[k + 6] = key .. ':processed', key .. ':failed', key .. ':unsuccessful'
+      k = k + 6
+    end
+    rc('DEL', unpack(keys))
+  end
 end
 
 -- Keeps, of the jobs in `state`, those that are younger than `age` (ms; 0: any) and the newest `count` (below 1: any number), after
