@@ -156,6 +156,7 @@ func hint(err error) string {
 	case !isReply(err):
 		return ""
 	case strings.HasPrefix(text, "WRONGPASS"), strings.HasPrefix(text, "NOAUTH"), strings.Contains(text, "invalid password"),
+		strings.Contains(text, "unauthenticated"), // said of any longer command before the password
 		strings.Contains(text, "without any password configured"):
 		return "give the right user and password: redis://user:password@host:port"
 	case strings.HasPrefix(text, "NOPERM"):

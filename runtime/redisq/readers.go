@@ -2,6 +2,7 @@ package redisq
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -19,13 +20,13 @@ const idleReaders = 4
 type readers struct {
 	mu     sync.Mutex
 	closed bool
-	busy   map[*redis.Client]struct{}
+	busy   map[*dedicated]struct{}
 	idle   []idleReader // oldest first
 }
 
 type idleReader struct {
 	queue  string
-	client *redis.Client
+	client *dedicated
 }
 
 // process sends a command that blocks for up to d. It ends early when the
@@ -55,13 +56,13 @@ func (r *readers) process(ctx context.Context, s *Store, queue string, cmd redis
 		return nil
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case isDone(err) || limited.Err() != nil:
+	case isDone(err) || errors.Is(err, os.ErrDeadlineExceeded) || limited.Err() != nil:
 		return explain(fmt.Errorf("no answer within %v: %w", d+overdue, os.ErrDeadlineExceeded))
 	}
 	return explain(err)
 }
 
-func (r *readers) take(ctx context.Context, s *Store, queue string) (*redis.Client, error) {
+func (r *readers) take(ctx context.Context, s *Store, queue string) (*dedicated, error) {
 	if c := r.pick(queue); c != nil {
 		return c, nil
 	}
@@ -80,7 +81,7 @@ func (r *readers) take(ctx context.Context, s *Store, queue string) (*redis.Clie
 }
 
 // pick returns a kept connection for the queue, or nil.
-func (r *readers) pick(queue string) *redis.Client {
+func (r *readers) pick(queue string) *dedicated {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i, l := range r.idle {
@@ -93,15 +94,15 @@ func (r *readers) pick(queue string) *redis.Client {
 	return nil
 }
 
-func (r *readers) use(c *redis.Client) {
+func (r *readers) use(c *dedicated) {
 	if r.busy == nil {
-		r.busy = map[*redis.Client]struct{}{}
+		r.busy = map[*dedicated]struct{}{}
 	}
 	r.busy[c] = struct{}{}
 }
 
 // keep puts a connection aside for the next read.
-func (r *readers) keep(queue string, c *redis.Client) {
+func (r *readers) keep(queue string, c *dedicated) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.busy, c)
@@ -116,7 +117,7 @@ func (r *readers) keep(queue string, c *redis.Client) {
 	}
 }
 
-func (r *readers) drop(c *redis.Client) {
+func (r *readers) drop(c *dedicated) {
 	r.mu.Lock()
 	delete(r.busy, c)
 	r.mu.Unlock()
