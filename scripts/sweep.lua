@@ -21,7 +21,7 @@ end
 
 local sweep = {
   job = function(id)
-    if not other['repeat'] then n = n + L.delete_orphan(B, id) end
+    if not other['repeat'] and L.in_no_state(B, { id })[1] then n = n + L.delete_orphan(B, id) end
   end,
   ['repeat'] = function(id)
     if not rc('ZSCORE', B .. 'repeat', id) then delete('repeat', id, 'hash') end

@@ -83,7 +83,7 @@ func (b *bench) childOf(parent, child string) {
 	b.do("sadd", parent+":dependencies", child)
 }
 
-// many adds n waiting jobs "0", "1", ..., the first to run first, in few calls.
+// many adds n waiting jobs "j0", "j1", ..., the first to run first, in few calls.
 func (b *bench) many(queue, list string, n int) []string {
 	b.t.Helper()
 	var ids []string
@@ -92,11 +92,18 @@ func (b *bench) many(queue, list string, n int) []string {
 		for i := from; i < min(from+1000, n); i++ {
 			id := "j" + strconv.Itoa(i)
 			pipe.HSet(b.ctx, b.key(queue, id), "name", "n", "data", "{}", "opts", "{}", "timestamp", 1000)
-			pipe.LPush(b.ctx, b.key(queue, list), id)
 			ids = append(ids, id)
 		}
 		_, err := pipe.Exec(b.ctx)
 		require.NoError(b.t, err)
+	}
+	// From left to right: the in-process server moves a whole list for each push on its left.
+	for to := n; to > 0; to -= 1000 {
+		args := []any{"rpush", b.key(queue, list)}
+		for i := to - 1; i >= max(0, to-1000); i-- {
+			args = append(args, ids[i])
+		}
+		b.do(args...)
 	}
 	return ids
 }
@@ -151,8 +158,7 @@ func (b *bench) exists(queue, name string) bool {
 	return b.do("exists", b.key(queue, name)).(int64) == 1
 }
 
-// cancelOn cancels the test's context once n scripts have run, and returns the
-// context to use.
+// cancelAfter is a context that is cancelled once n scripts have run.
 func (b *bench) cancelAfter(n int) context.Context {
 	ctx, cancel := context.WithCancel(b.ctx)
 	b.t.Cleanup(cancel)

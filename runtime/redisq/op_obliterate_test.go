@@ -161,6 +161,35 @@ func TestRemoveOrphans(t *testing.T) {
 	})
 }
 
+func TestRemoveManyOrphans(t *testing.T) {
+	t.Parallel()
+	onServers(t, nil, func(b *bench) {
+		listed := b.many("q", "wait", 20000)
+		for from := 0; from < 10000; from += 1000 {
+			pipe := b.c.Pipeline()
+			for i := from; i < from+1000; i++ {
+				pipe.HSet(b.ctx, b.key("q", fmt.Sprintf("orphan%d", i)), "name", "n")
+			}
+			_, err := pipe.Exec(b.ctx)
+			require.NoError(b.t, err)
+		}
+		ctx := b.cancelAfter(2)
+		n, err := b.RemoveOrphans(ctx, "q", 0, 0)
+		if n < 10000 { // the in-process server finds all keys in one step
+			require.ErrorIs(b.t, err, context.Canceled)
+		}
+		rest, err := b.RemoveOrphans(b.ctx, "q", 20000, 0)
+		require.NoError(b.t, err)
+		require.Equal(b.t, 10000, n+rest)
+		require.Len(b.t, b.keys(), len(listed)+1)
+
+		// What the list read first does not have is looked for once more.
+		n, err = b.removeOrphans(b.ctx, "q", append([]string{"j5", "nope"}, listed...), 0)
+		require.NoError(b.t, err)
+		require.Zero(b.t, n)
+	})
+}
+
 func TestKeysOfJobs(t *testing.T) {
 	t.Parallel()
 	for suffix, want := range map[string]string{

@@ -38,13 +38,46 @@ func (s *Store) RemoveOrphans(ctx context.Context, queue string, count, limit in
 	if err := in.err(); err != nil {
 		return 0, err
 	}
+	listed, err := s.listed(ctx, queue)
+	if err != nil {
+		return 0, err
+	}
 	total := 0
-	err := s.scan(ctx, queue, count, func(suffixes []string) (bool, error) {
-		n, err := s.removeOrphans(ctx, queue, collect(suffixes, jobOfKey), max(0, limit-total))
+	err = s.scan(ctx, queue, count, func(suffixes []string) (bool, error) {
+		ids := collect(suffixes, func(suffix string) (string, bool) {
+			id, ok := jobOfKey(suffix)
+			return id, ok && !listed[id]
+		})
+		n, err := s.removeOrphans(ctx, queue, ids, max(0, limit-total))
 		total += n
 		return limit > 0 && total >= limit, err
 	})
 	return total, err
+}
+
+// listed reads the ids in the queue's lists. Jobs come and go meanwhile: those
+// that it misses are looked for once more by the script that deletes.
+func (s *Store) listed(ctx context.Context, queue string) (map[string]bool, error) {
+	b, err := s.base(queue)
+	if err != nil {
+		return nil, err
+	}
+	ids := map[string]bool{}
+	for _, list := range []string{"active", "wait", "paused"} {
+		for from := 0; ; from += bulkStep {
+			cmd := redis.NewStringSliceCmd(ctx, "lrange", b+list, from, from+bulkStep-1)
+			if err := s.read(ctx, cmd); err != nil {
+				return nil, err
+			}
+			for _, id := range cmd.Val() {
+				ids[id] = true
+			}
+			if len(cmd.Val()) < bulkStep {
+				break
+			}
+		}
+	}
+	return ids, nil
 }
 
 // removeOrphans deletes those of the jobs that are in no state.
