@@ -66,7 +66,7 @@ func (p *pump) nothingToTake() (limited, due time.Time, ok bool) {
 		if p.over || p.stopping {
 			return limited, due, false
 		}
-		if p.member.room(p.room()) > 0 && p.takes == 0 && (p.drained || p.limited.After(time.Now())) {
+		if p.room() > 0 && p.takes == 0 && (p.drained || p.limited.After(time.Now())) {
 			return p.limited, p.due, true
 		}
 		p.idler.Wait()

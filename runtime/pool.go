@@ -19,7 +19,7 @@ type poolMember struct {
 	pump   *pump
 	weight int
 	used   int
-	hungry bool // asked for slots and got none
+	hungry bool // asked for more slots than it got, and has jobs for them as far as it knows
 }
 
 func (p *pool) add(pump *pump, weight int) *poolMember {
@@ -56,8 +56,18 @@ func (m *poolMember) reserve(want int) int {
 	n := m.available(want)
 	m.used += n
 	m.pool.used += n
-	m.hungry = want > 0 && n == 0
+	m.hungry = n < want
 	return n
+}
+
+// sated says that the member found no more jobs.
+func (m *poolMember) sated() {
+	if m == nil {
+		return
+	}
+	m.pool.mu.Lock()
+	m.hungry = false
+	m.pool.mu.Unlock()
 }
 
 // available leaves to others what they ask for and what is in their share.

@@ -217,6 +217,9 @@ func (p *pump) took(req *storage.SettleRequest, reply *storage.SettleReply, aske
 // note remembers what a take said about the queue.
 func (p *pump) note(reply *storage.SettleReply, asked int, now time.Time) {
 	p.drained = len(reply.Jobs) < asked
+	if p.drained {
+		p.member.sated()
+	}
 	p.due, p.limited = time.Time{}, time.Time{}
 	if !reply.Due.IsZero() {
 		p.due = now.Add(reply.Due.Sub(p.w.now())) // by the monotonic clock from here on

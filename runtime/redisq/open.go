@@ -68,6 +68,7 @@ func Open(url string, opts ...Option) (*Store, error) {
 	// Retrying is done here: only of what certainly did not happen, and within the context.
 	o.MaxRetries = -1
 	o.DialerRetries = 1
+	o.MaintNotificationsConfig = noMaintNotifications()
 	s, err := New(redis.NewClient(o), opts...)
 	if err != nil {
 		return nil, err
@@ -163,53 +164,4 @@ func hashTag(key string) string {
 		return ""
 	}
 	return tag
-}
-
-// dedicate makes a client with a single connection of its own, to the server
-// that holds the queue, for blocking calls. Closing it ends a call under way.
-// The connection is named clientName, if that is not empty.
-func (s *Store) dedicate(ctx context.Context, queue, clientName string) (*redis.Client, error) {
-	b, err := s.base(queue)
-	if err != nil {
-		return nil, err
-	}
-	var o redis.Options
-	switch c := s.client.(type) {
-	case *redis.Client:
-		o = *c.Options()
-	case *redis.ClusterClient:
-		node, err := c.MasterForKey(ctx, b+"meta")
-		if err != nil {
-			return nil, explain(err)
-		}
-		o = *node.Options()
-	}
-	o.PoolSize, o.MinIdleConns, o.MaxIdleConns, o.MaxActiveConns = 1, 0, 1, 1
-	o.MaxRetries, o.DialerRetries = -1, 1
-	o.ConnMaxIdleTime = -1
-	o.ContextTimeoutEnabled = true
-	// A call may block for longer than others take.
-	o.ReadTimeout = maxBlock + 2*overdue
-	// Those of the other client stay its own.
-	o.PushNotificationProcessor, o.ClientSideCache, o.ClientSideCacheConfig = nil, nil, nil
-	if clientName != "" {
-		o.OnConnect = named(clientName, o.OnConnect)
-	}
-	return redis.NewClient(&o), nil
-}
-
-// named gives a new connection its name, after what the program's own client does with new ones.
-func named(name string, before func(context.Context, *redis.Conn) error) func(context.Context, *redis.Conn) error {
-	return func(ctx context.Context, c *redis.Conn) error {
-		if before != nil {
-			if err := before(ctx, c); err != nil {
-				return err
-			}
-		}
-		// Some servers and users may not do this: only a broken connection matters.
-		if err := c.ClientSetName(ctx, name).Err(); err != nil && !isReply(err) {
-			return err
-		}
-		return nil
-	}
 }

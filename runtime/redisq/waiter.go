@@ -139,7 +139,7 @@ type line struct {
 	queue, name string
 
 	mu     sync.Mutex
-	client *redis.Client
+	client *dedicated
 	ended  bool
 }
 
@@ -168,7 +168,7 @@ func (l *line) pop(ctx context.Context, d time.Duration) (popped bool, due time.
 }
 
 // connect makes the connection, if there is none yet, and names it.
-func (l *line) connect(ctx context.Context) (*redis.Client, error) {
+func (l *line) connect(ctx context.Context) (*dedicated, error) {
 	l.mu.Lock()
 	c := l.client
 	l.mu.Unlock()

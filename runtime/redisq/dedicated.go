@@ -1,0 +1,131 @@
+package redisq
+
+import (
+	"context"
+	"net"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// noMaintNotifications turns off a feature of hosted servers that asks each
+// new connection a question which others do not know.
+func noMaintNotifications() *maintnotifications.Config {
+	return &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+}
+
+// dedicated is a client for blocking calls, one at a time.
+type dedicated struct {
+	client *redis.Client
+
+	mu     sync.Mutex
+	conn   net.Conn // what a call under way waits on
+	busy   bool
+	closed bool
+}
+
+// Process sends a command and waits for its reply.
+func (d *dedicated) Process(ctx context.Context, cmd redis.Cmder) error {
+	d.mu.Lock()
+	if d.closed {
+		d.mu.Unlock()
+		return net.ErrClosed
+	}
+	d.busy = true
+	d.mu.Unlock()
+	err := d.client.Process(ctx, cmd)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.busy = false
+	if d.closed {
+		_ = d.client.Close()
+	}
+	return err
+}
+
+// Close closes the connection. A call under way ends with an error, and closes
+// the client when it has: go-redis complains about one that is closed before.
+func (d *dedicated) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closed = true
+	if !d.busy {
+		return d.client.Close()
+	}
+	if d.conn != nil {
+		return d.conn.Close()
+	}
+	return nil
+}
+
+// dialer remembers the connection that dial makes.
+func (d *dedicated) dialer(dial func(context.Context, string, string) (net.Conn, error)) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := dial(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if d.closed {
+			_ = c.Close()
+			return nil, net.ErrClosed
+		}
+		d.conn = c
+		return c, nil
+	}
+}
+
+// dedicate makes a client with a single connection of its own, to the server
+// that holds the queue, for blocking calls, one at a time. Closing it ends a
+// call under way. The connection is named clientName, if that is not empty.
+func (s *Store) dedicate(ctx context.Context, queue, clientName string) (*dedicated, error) {
+	b, err := s.base(queue)
+	if err != nil {
+		return nil, err
+	}
+	var o redis.Options
+	switch c := s.client.(type) {
+	case *redis.Client:
+		o = *c.Options()
+	case *redis.ClusterClient:
+		node, err := c.MasterForKey(ctx, b+"meta")
+		if err != nil {
+			return nil, explain(err)
+		}
+		o = *node.Options()
+	}
+	o.PoolSize, o.MinIdleConns, o.MaxIdleConns, o.MaxActiveConns = 1, 0, 1, 1
+	o.MaxRetries, o.DialerRetries = -1, 1
+	o.ConnMaxIdleTime = -1
+	o.ContextTimeoutEnabled = true
+	// A call may block for longer than others take.
+	o.ReadTimeout = maxBlock + 2*overdue
+	o.MaintNotificationsConfig = noMaintNotifications()
+	// Those of the other client stay its own.
+	o.PushNotificationProcessor, o.ClientSideCache, o.ClientSideCacheConfig = nil, nil, nil
+	if clientName != "" {
+		o.OnConnect = named(clientName, o.OnConnect)
+	}
+	d := &dedicated{}
+	o.Dialer = d.dialer(o.Dialer)
+	d.client = redis.NewClient(&o)
+	return d, nil
+}
+
+// named gives a new connection its name, after what the program's own client does with new ones.
+func named(name string, before func(context.Context, *redis.Conn) error) func(context.Context, *redis.Conn) error {
+	return func(ctx context.Context, c *redis.Conn) error {
+		if before != nil {
+			if err := before(ctx, c); err != nil {
+				return err
+			}
+		}
+		// Some servers and users may not do this: only a broken connection matters.
+		if err := c.ClientSetName(ctx, name).Err(); err != nil && !isReply(err) {
+			return err
+		}
+		return nil
+	}
+}
