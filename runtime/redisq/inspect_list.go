@@ -177,7 +177,7 @@ func (s *Store) ListJobs(ctx context.Context, queue string, states []storage.Sta
 
 // pages reads a page of each state: ids, or with jobs ids and fields in turn.
 func (s *Store) pages(ctx context.Context, queue string, states []storage.State, start, end int, asc, jobs bool) ([][]any, error) {
-	args := []any{start, end, flag(asc), flag(jobs)}
+	args := []any{place(start), place(end), flag(asc), flag(jobs)}
 	for _, state := range states {
 		args = append(args, stateKeys[state].kind, stateKeys[state].name)
 	}
@@ -195,6 +195,10 @@ func (s *Store) pages(ctx context.Context, queue string, states []storage.State,
 	}
 	return pages, nil
 }
+
+// place keeps a place in a list within what a Lua number prints as a whole
+// one; none is as long.
+func place(n int) int { return max(-1<<30, min(1<<30, n)) }
 
 // texts is a list of a reply as strings.
 func texts(v any) []string {

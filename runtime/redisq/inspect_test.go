@@ -3,6 +3,7 @@ package redisq
 import (
 	"context"
 	"fmt"
+	"math"
 	"strconv"
 	"testing"
 	"time"
@@ -47,7 +48,14 @@ func TestReadersSeeBothLists(t *testing.T) {
 		require.Empty(b.t, page(5, 9, true))
 		require.Empty(b.t, page(3, 1, true))
 		require.Equal(b.t, []string{"4", "5"}, page(-2, -1, true))
-		ids, err := b.List(b.ctx, "q", storage.StatePaused, 0, 0, true)
+		require.Equal(b.t, []string{"3", "4", "5"}, page(2, math.MaxInt, true))
+		require.Empty(b.t, page(math.MaxInt, math.MaxInt, false))
+		require.Equal(b.t, []string{"1", "2", "3", "4", "5"}, page(math.MinInt, -1, true))
+		b.in("q", "failed", "f", 1)
+		ids, err := b.List(b.ctx, "q", storage.StateFailed, 0, math.MaxInt, true)
+		require.NoError(b.t, err)
+		require.Equal(b.t, []string{"f"}, ids)
+		ids, err = b.List(b.ctx, "q", storage.StatePaused, 0, 0, true)
 		require.NoError(b.t, err)
 		require.Equal(b.t, []string{"1"}, ids)
 	})

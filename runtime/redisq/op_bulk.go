@@ -17,6 +17,8 @@ const (
 	bulkStep = 10000
 	// defaultCount is how many jobs one step moves when the caller does not say.
 	defaultCount = 1000
+	// maxCount is the most that it can say: there is no Redis with as many.
+	maxCount = 1 << 30
 )
 
 // stateKey is where the jobs of a state stand: a list or a sorted set, and the
@@ -143,15 +145,21 @@ func (s *Store) PromoteAll(ctx context.Context, queue string, count int) error {
 
 // moveAll makes all jobs of a state up to a score wait, in steps of count.
 func (s *Store) moveAll(ctx context.Context, queue string, state storage.State, upTo string, count int) error {
-	if count == 0 {
-		count = defaultCount
-	}
+	count = stepCount(count)
 	for {
 		n, err := s.moveStep(ctx, queue, state, upTo, count)
 		if err != nil || n < int64(count) {
 			return err
 		}
 	}
+}
+
+// stepCount is how many jobs one step moves when the caller says count.
+func stepCount(count int) int {
+	if count == 0 {
+		return defaultCount
+	}
+	return min(count, maxCount)
 }
 
 func (s *Store) moveStep(ctx context.Context, queue string, state storage.State, upTo string, count int) (int64, error) {

@@ -14,9 +14,7 @@ func (s *Store) Obliterate(ctx context.Context, queue string, force bool, count 
 	if err := in.err(); err != nil {
 		return err
 	}
-	if count == 0 {
-		count = defaultCount
-	}
+	count = stepCount(count)
 	// Keys that no job leads to are looked for while the queue is still paused,
 	// so that nothing new is among them when its last keys go.
 	if err := s.obliterateJobs(ctx, queue, force, count, false); err != nil {

@@ -3,6 +3,7 @@ package redisq
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -95,7 +96,7 @@ func TestObliterateSparesNestedQueues(t *testing.T) {
 		before := b.keys()
 		b.clutter("q")
 		require.NoError(b.t, b.Pause(b.ctx, "q"))
-		require.NoError(b.t, b.Obliterate(b.ctx, "q", true, 0))
+		require.NoError(b.t, b.Obliterate(b.ctx, "q", true, math.MaxInt))
 		missing, _ := difference(before, b.keys())
 		require.Empty(b.t, missing)
 	})

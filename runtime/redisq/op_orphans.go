@@ -114,9 +114,7 @@ func (s *Store) scan(ctx context.Context, queue string, count int, use func(suff
 	if err != nil {
 		return err
 	}
-	if count == 0 {
-		count = defaultCount
-	}
+	count = stepCount(count)
 	process := s.client.Process
 	if c, ok := s.client.(*redis.ClusterClient); ok {
 		node, err := c.MasterForKey(ctx, b+"meta")
