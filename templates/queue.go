@@ -61,7 +61,7 @@ func (f *file) handler(q *model.Queue) {
 	})
 	f.Line()
 
-	f.say(prose(fmt.Sprintf("%s makes w run all jobs of queue %s with h.", q.Handle, called(q.Name)), ""))
+	f.say(prose(fmt.Sprintf("%s makes w run the jobs of all tasks of queue %s with h.", q.Handle, called(q.Name)), ""))
 	f.Func().Id(q.Handle).Params(worker(), jen.Id("h").Id(name)).BlockFunc(func(g *jen.Group) {
 		for _, t := range q.Tasks {
 			g.Id("Handle"+t.GoName).Call(jen.Id("w"), jen.Id("h").Dot(t.GoName))

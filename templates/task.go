@@ -166,7 +166,7 @@ func (f *file) handleType(t *model.Task) *jen.Statement {
 
 func (f *file) enqueue(q *model.Queue, t *model.Task) {
 	name := "Enqueue" + t.GoName
-	f.say(prose(fmt.Sprintf("%s adds a %s job to queue %s.", name, called(t.Name), called(q.Name)), t.Doc))
+	f.say(prose(fmt.Sprintf("%s adds a job of task %s to queue %s.", name, called(t.Name), called(q.Name)), t.Doc))
 	f.Func().Id(name).
 		Params(context(), client(), jen.Id("p").Add(f.payload(t)), jen.Id("opts").Op("...").Add(runtime("AddOption"))).
 		Params(f.handleType(t), jen.Error()).
@@ -176,7 +176,7 @@ func (f *file) enqueue(q *model.Queue, t *model.Task) {
 
 func (f *file) enqueueMany(q *model.Queue, t *model.Task) {
 	name := "EnqueueMany" + t.GoName
-	f.say(prose(fmt.Sprintf("%s adds %s jobs to queue %s, in their order and in as few calls as possible.", name, called(t.Name), called(q.Name)), deprecation(t.Doc)))
+	f.say(prose(fmt.Sprintf("%s adds jobs of task %s to queue %s, in their order and in as few calls as possible.", name, called(t.Name), called(q.Name)), deprecation(t.Doc)))
 	f.Func().Id(name).
 		Params(context(), client(), jen.Id("ps").Index().Add(f.payload(t)), jen.Id("opts").Op("...").Add(runtime("Option"))).
 		Params(jen.Index().Add(f.handleType(t)), jen.Error()).
@@ -186,7 +186,7 @@ func (f *file) enqueueMany(q *model.Queue, t *model.Task) {
 
 func (f *file) handleOf(t *model.Task) {
 	name := t.GoName + "Handle"
-	f.say(prose(fmt.Sprintf("%s refers to a %s job whose id was kept.", name, called(t.Name)), deprecation(t.Doc)))
+	f.say(prose(fmt.Sprintf("%s refers to a job of task %s whose id was kept.", name, called(t.Name)), deprecation(t.Doc)))
 	f.Func().Id(name).
 		Params(client(), jen.Id("id").String()).
 		Add(f.handleType(t)).
@@ -200,7 +200,7 @@ func (f *file) handle(t *model.Task) {
 	if t.Result == nil {
 		h = runtime("NoResult").Call(h)
 	}
-	f.say(prose(fmt.Sprintf("%s makes w run %s jobs with h.", name, called(t.Name)), deprecation(t.Doc)))
+	f.say(prose(fmt.Sprintf("%s makes w run the jobs of task %s with h.", name, called(t.Name)), deprecation(t.Doc)))
 	f.Func().Id(name).
 		Params(worker(), jen.Id("h").Func().Add(f.handlerParams(t)).Add(f.handlerResult(t, ""))).
 		Block(jen.Id(f.names.vars[t]).Dot("Handle").Call(jen.Id("w"), h))

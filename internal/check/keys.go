@@ -102,6 +102,6 @@ func key(t *model.Task, k model.Key, rule keyRule, l *diag.List) {
 		}
 	}
 	if actual := f.Type.Actual(); actual.Kind != model.Invalid && !rule.takes(actual) {
-		l.Errorf(k.Word.Pos, "field %s is tagged %q but is a %s: it must be %s", f.Name, k.Word.Text, f.Type, rule.wants)
+		l.Errorf(k.Word.Pos, "field %s has type %s, but the tag %q takes %s", f.Name, f.Type, k.Word.Text, rule.wants)
 	}
 }

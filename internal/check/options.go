@@ -59,7 +59,7 @@ var retryRules = []rule[*model.Retry]{
 }
 
 func retry(t *model.Task, l *diag.List) {
-	if t.Retry != nil {
+	if t.Retry != nil && !t.Retry.Broken {
 		apply(retryRules, t.Retry, t.Retry.Places, l)
 	}
 }
@@ -80,7 +80,7 @@ var dedupRules = []rule[*model.Dedup]{
 }
 
 func dedup(t *model.Task, l *diag.List) {
-	if t.Dedup != nil {
+	if t.Dedup != nil && !t.Dedup.Broken {
 		apply(dedupRules, t.Dedup, t.Dedup.Places, l)
 	}
 }

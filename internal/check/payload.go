@@ -59,7 +59,7 @@ func payload(t *model.Task, payloads map[*model.Type]bool, l *diag.List) {
 		return
 	}
 	if lock := actual.Lock; lock != "" && actual.Kind != model.Struct {
-		refuse("holds a %s, which must not be copied: keep it out of the payload", lock)
+		refuse("contains %s, which must not be copied: keep it out of the payload", lock)
 	}
 	for _, f := range actual.Fields {
 		if f.Type == nil || f.Type.Actual().Lock == "" {
@@ -69,7 +69,7 @@ func payload(t *model.Task, payloads map[*model.Type]bool, l *diag.List) {
 		if f.Source {
 			pos = f.Pos
 		}
-		l.Errorf(pos, "%s.%s holds a %s, which must not be copied, and payloads are passed by value: keep it out of the payload", t.GoName, f.Name, f.Type.Actual().Lock)
+		l.Errorf(pos, "%s.%s contains %s, which must not be copied, and payloads are passed by value: keep it out of the payload", t.GoName, f.Name, f.Type.Actual().Lock)
 	}
 	embeddedMethods(t, l)
 	w := &walk{l: l, payloads: payloads, seen: map[visit]bool{}}
@@ -97,7 +97,11 @@ func result(t *model.Task, payloads map[*model.Type]bool, l *diag.List) {
 		return
 	}
 	w := &walk{l: l, payloads: payloads, seen: map[visit]bool{}}
-	w.value(t.Result, at{path: "result " + t.Result.String(), pos: t.ResultPos})
+	path := "result"
+	if t.Result.Name != "" {
+		path += " " + t.Result.String()
+	}
+	w.value(t.Result, at{path: path, pos: t.ResultPos})
 }
 
 func (w *walk) value(t *model.Type, a at) {
@@ -160,7 +164,7 @@ func (w *walk) kind(t, actual *model.Type, a at) {
 
 // refuse reports a type. The first %s of the message is the type.
 func (w *walk) refuse(t *model.Type, a at, message string) {
-	message = strings.Replace(message, "%s", t.String(), 1)
+	message = strings.Replace(message, "%s", t.Describe(), 1)
 	w.l.Errorf(a.pos, "%s %s", a.path, message)
 }
 
@@ -174,14 +178,7 @@ func (w *walk) integer(t, actual *model.Type, a at) {
 		cure = "in strings"
 	}
 	w.l.Warnf(a.pos, "%s is %s, and adding a value over 2^53 is an error, since Node would round it: use %s if it stays below, or write it as text %s",
-		a.path, named(t, actual), strings.TrimSuffix(actual.Basic, "64"), cure)
-}
-
-func named(t, actual *model.Type) string {
-	if t.String() == actual.Basic {
-		return actual.Basic
-	}
-	return actual.Basic + " (" + t.String() + ")"
+		a.path, t.Describe(), strings.TrimSuffix(actual.Basic, "64"), cure)
 }
 
 // key checks the key type of a map.

@@ -24,6 +24,9 @@ func join(p *model.Package, l *diag.List) {
 	}
 	p.Queues = declared
 	for _, t := range p.Tasks {
+		if t.Queue == "" || t.Name == "" {
+			continue // reported already
+		}
 		q := byName[t.Queue]
 		if q == nil {
 			q = &model.Queue{Name: t.Queue, Pos: t.Pos}

@@ -69,10 +69,19 @@ func (l *List) short(pos token.Position) token.Position {
 	return pos
 }
 
-// Failed is true when there is an error.
-func (l *List) Failed() bool {
-	return slices.ContainsFunc(l.all, func(d Diagnostic) bool { return d.Severity == Error })
+// Errors is how many errors there are.
+func (l *List) Errors() int {
+	n := 0
+	for _, d := range l.all {
+		if d.Severity == Error {
+			n++
+		}
+	}
+	return n
 }
+
+// Failed is true when there is an error.
+func (l *List) Failed() bool { return l.Errors() > 0 }
 
 // Sorted returns all diagnostics by position, each once.
 func (l *List) Sorted() []Diagnostic {

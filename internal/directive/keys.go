@@ -2,6 +2,8 @@ package directive
 
 import (
 	"go/token"
+	"maps"
+	"slices"
 
 	"github.com/bullmq-gen/bullmq-gen/internal/diag"
 	"github.com/bullmq-gen/bullmq-gen/internal/model"
@@ -18,9 +20,10 @@ type setters struct {
 }
 
 // read gives every argument to its setter and reports those that have none.
-// It returns where each key was written.
-func (d *Directive) read(s setters, l *diag.List) model.Places {
-	places := model.Places{"": d.Pos}
+// It returns where each key was written, and whether all was well.
+func (d *Directive) read(s setters, l *diag.List) (places model.Places, ok bool) {
+	errors := l.Errors()
+	places = model.Places{"": d.Pos}
 	for _, a := range d.Args {
 		key := a.Key
 		if key == "" && (s.flags[a.Text] != nil || s.values[a.Text] != nil) {
@@ -37,7 +40,7 @@ func (d *Directive) read(s setters, l *diag.List) model.Places {
 		places[key] = a.Pos
 		d.set(s, key, a, l)
 	}
-	return places
+	return places, l.Errors() == errors
 }
 
 func (d *Directive) set(s setters, key string, a Arg, l *diag.List) {
@@ -72,6 +75,14 @@ func (d *Directive) positional(s setters, a Arg, l *diag.List) {
 func (d *Directive) unknown(key string, pos token.Position, l *diag.List) {
 	if d.reject(key, pos, l) {
 		return
+	}
+	if naming.Nearest(key, words[d.Name]) == "" {
+		for _, name := range slices.Sorted(maps.Keys(words)) {
+			if near := naming.Nearest(key, words[name]); near != "" {
+				l.Errorf(pos, "unknown key %q in %s; did you mean %q, which is a key of //%s:%s?", key, d, near, Tool, name)
+				return
+			}
+		}
 	}
 	l.Errorf(pos, "unknown key %q in %s%s", key, d, naming.DidYouMean(key, words[d.Name]))
 }

@@ -21,7 +21,7 @@ func duration(dst *time.Duration) func(string) error { return into(dst, parseDur
 func (d *Directive) ReadTask(t *model.Task, l *diag.List) (result *Arg) {
 	t.Pos = d.Pos
 	named := false
-	places := d.read(setters{
+	places, _ := d.read(setters{
 		values: map[string]func(string) error{
 			"result":         func(string) error { return nil },
 			"size-limit":     into(&t.SizeLimit, parseSize),
@@ -79,24 +79,26 @@ func (d *Directive) readName(a Arg, t *model.Task, l *diag.List) {
 // ReadRetry reads a retry directive.
 func (d *Directive) ReadRetry(l *diag.List) *model.Retry {
 	r := &model.Retry{}
-	r.Places = d.read(setters{values: map[string]func(string) error{
+	places, ok := d.read(setters{values: map[string]func(string) error{
 		"attempts": into(&r.Attempts, parseCount),
 		"backoff":  func(text string) error { return parseBackoff(text, &r.Backoff) },
 		"jitter":   into(&r.Backoff.Jitter, parseJitter),
 		"max":      duration(&r.Backoff.Max),
 	}}, l)
+	r.Places, r.Broken = places, !ok
 	return r
 }
 
 // ReadDedup reads a dedup directive.
 func (d *Directive) ReadDedup(l *diag.List) *model.Dedup {
 	dd := &model.Dedup{}
-	dd.Places = d.read(setters{
+	places, ok := d.read(setters{
 		values: map[string]func(string) error{"ttl": duration(&dd.TTL)},
 		flags: map[string]*bool{
 			"extend": &dd.Extend, "replace": &dd.Replace, "keep-last": &dd.KeepLast, "reschedule": &dd.Reschedule,
 		},
 	}, l)
+	dd.Places, dd.Broken = places, !ok
 	return dd
 }
 

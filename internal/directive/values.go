@@ -107,22 +107,20 @@ func parseKeep(text string) (*model.Retention, error) {
 	if !both && strings.Trim(text, "0123456789") != "" {
 		count, age = "", text
 	}
-	var err error
+	var countErr, ageErr error
 	if count != "" || both {
-		if r.Count, err = parseCount(count); err != nil {
-			return nil, keepError(text, err)
-		}
+		r.Count, countErr = parseCount(count)
 	}
 	if age != "" || both {
-		if r.Age, err = parseDuration(age); err != nil {
-			return nil, keepError(text, err)
-		}
+		r.Age, ageErr = parseDuration(age)
+	}
+	switch {
+	case ageErr != nil && days.MatchString(age):
+		return nil, ageErr
+	case countErr != nil || ageErr != nil:
+		return nil, fmt.Errorf("%q is none of all, none, a count (1000), an age (168h), and count and age (1000,168h)", text)
 	}
 	return r, nil
-}
-
-func keepError(text string, err error) error {
-	return fmt.Errorf("%q: %w; write all, none, a count (1000), an age (168h), or count and age (1000,168h)", text, err)
 }
 
 // parseBackoff reads fixed:1s, exponential:1s and custom:name.

@@ -107,6 +107,7 @@ func (p Places) Has(key string) bool {
 // Retry is a retry directive.
 type Retry struct {
 	Places
+	Broken   bool // it has an error, which is reported already
 	Attempts int
 	Backoff  Backoff
 }
@@ -124,6 +125,7 @@ type Backoff struct {
 // Dedup is a dedup directive.
 type Dedup struct {
 	Places
+	Broken                                bool // it has an error, which is reported already
 	TTL                                   time.Duration
 	Extend, Replace, KeepLast, Reschedule bool
 }

@@ -142,6 +142,16 @@ func (t *Type) String() string {
 	return t.literal()
 }
 
+// Describe is the type as String has it, and what it is made of when its name
+// does not tell.
+func (t *Type) Describe() string {
+	actual := t.Actual()
+	if t.Name != "" && actual.literal() != t.Name && actual.Kind != Struct && actual.Kind != Interface {
+		return t.String() + " (" + actual.literal() + ")"
+	}
+	return t.String()
+}
+
 func (t *Type) literal() string {
 	switch t.Kind {
 	case Pointer:

@@ -63,13 +63,26 @@ func (r *typeReader) why(n ast.Node) string {
 	file := r.fset.File(n.Pos())
 	for _, e := range r.errors {
 		if strings.Contains(e.Msg, "could not import") && r.fset.File(e.Pos) == file {
-			if hint := tooOld(e.Msg); hint != "" {
-				return e.Msg + "; " + hint
-			}
-			return e.Msg
+			return r.whyImport(e.Msg)
 		}
 	}
 	return "the type checker cannot tell what it is; does the package compile?"
+}
+
+// whyImport replaces the type checker's word about an import by that of the
+// go command, which knows the reason.
+func (r *typeReader) whyImport(message string) string {
+	if hint := tooOld(message); hint != "" {
+		return message + "; " + hint
+	}
+	_, path, _ := strings.Cut(message, "could not import ")
+	path, _, _ = strings.Cut(path, " ")
+	for _, said := range r.listed {
+		if strings.Contains(said, path) {
+			return said
+		}
+	}
+	return message
 }
 
 // errorsIn returns the type checker's errors in a range. Those that only

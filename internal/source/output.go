@@ -119,7 +119,7 @@ func parseDir(dir string, mode parser.Mode) []parsed {
 		}
 		fset := token.NewFileSet()
 		file, _ := parser.ParseFile(fset, filepath.Join(dir, name), nil, mode|parser.ParseComments|parser.SkipObjectResolution)
-		if file != nil && file.Name != nil && file.Name.Name != "_" {
+		if file != nil && file.Name != nil && token.IsIdentifier(file.Name.Name) && file.Name.Name != "_" {
 			files = append(files, parsed{name, fset, file})
 		}
 	}

@@ -166,6 +166,7 @@ func (r *reader) readConst(s *ast.ValueSpec, doc string, lines []*directive.Dire
 		if r.constValue(s, q) {
 			r.out.Queues = append(r.out.Queues, q)
 		}
+		break // a second one is reported below
 	}
 	r.once(lines)
 }

@@ -81,7 +81,11 @@ func (r *reader) readResult(s *ast.TypeSpec, t *model.Task, arg *directive.Arg) 
 	tv, err := types.Eval(r.pkg.Fset, r.pkg.Types, s.Pos(), arg.Value)
 	if err != nil {
 		t.Broken = true
-		r.l.Errorf(arg.ValuePos, "result=%s: %s%s", arg.Value, evalMessage(err), importHint(arg.Value))
+		message := evalMessage(err)
+		if strings.HasPrefix(message, "undefined") {
+			message += importHint(arg.Value)
+		}
+		r.l.Errorf(arg.ValuePos, "result=%s: %s", arg.Value, message)
 		return
 	}
 	if !tv.IsType() {

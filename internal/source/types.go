@@ -4,6 +4,9 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"maps"
+	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/packages"
 	"golang.org/x/tools/go/types/typeutil"
@@ -19,6 +22,7 @@ type typeReader struct {
 	specs  map[token.Pos]*ast.TypeSpec // likewise
 	docs   map[token.Pos]string        // of types, likewise
 	errors []types.Error
+	listed []string // what the go command says about the packages
 
 	known   typeutil.Map // of *model.Type
 	aliases map[*types.Alias]*model.Type
@@ -39,6 +43,10 @@ func newTypes(loaded []*packages.Package) *typeReader {
 	for _, p := range loaded {
 		r.fset = p.Fset
 		r.errors = append(r.errors, p.TypeErrors...)
+		r.noteErrors(p)
+		for _, path := range slices.Sorted(maps.Keys(p.Imports)) {
+			r.noteErrors(p.Imports[path])
+		}
 		for _, file := range p.Syntax {
 			ast.Inspect(file, func(n ast.Node) bool {
 				switch n := n.(type) {
@@ -52,6 +60,14 @@ func newTypes(loaded []*packages.Package) *typeReader {
 		}
 	}
 	return r
+}
+
+func (r *typeReader) noteErrors(p *packages.Package) {
+	for _, e := range p.Errors {
+		if e.Kind == packages.ListError {
+			r.listed = append(r.listed, e.Msg)
+		}
+	}
 }
 
 func (r *typeReader) noteFields(s *ast.StructType) {
@@ -192,6 +208,8 @@ func basicName(b *types.Basic) string {
 		return "byte"
 	case types.Int32: // or rune
 		return "int32"
+	case types.UnsafePointer:
+		return "unsafe.Pointer"
 	}
 	return b.Name()
 }
@@ -279,9 +297,14 @@ func lockIn(t types.Type, above []types.Type) string {
 			return types.TypeString(t, (*types.Package).Name)
 		}
 		for f := range u.Fields() {
-			if lock := lockIn(f.Type(), above); lock != "" {
-				return lock
+			lock := lockIn(f.Type(), above)
+			if lock == "" {
+				continue
 			}
+			if name := types.TypeString(t, (*types.Package).Name); strings.HasSuffix(lock, ".noCopy") {
+				return name // the type that uses it, such as atomic.Int64
+			}
+			return lock
 		}
 	}
 	return ""
