@@ -38,6 +38,7 @@ for i = 1, n do
     a = a + 4
   else
     q = q or cold().intake(B, meta, max, time, back)
+    q.cut = i == n
     local id, note
     id, a, note = cold().take_in(q, a + 4, before and before + i)
     reply[i] = id

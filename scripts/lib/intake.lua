@@ -2,7 +2,7 @@
 -- Adding a job of any kind. A table `q` is the queue it goes to: `b` its base, `events`, `max` (events that it keeps; nil: not
 -- set yet), `list` (of waiting jobs), `time` (of jobs that have none of their own), and what is gathered to be written at once:
 -- `back`, `front` (ids for the two ends of the list), `prio` (ids and priorities), `later` (scores and ids of delayed jobs),
--- `slots` (the last score given for a time), `wake` and `wake_later` (the markers to set).
+-- `slots` (the last score given for a time), `wake` and `wake_later` (the markers to set). `cut` is set for the call's last job.
 
 function L.intake(b, meta, max, time, back)
   return {
@@ -33,6 +33,15 @@ function L.flush_intake(q)
   q.slots = {}
 end
 
+-- Once a call is enough to keep the stream short.
+local function emit(q, event, ...)
+  if q.cut then
+    rc('XADD', q.events, 'MAXLEN', '~', q.max, '*', 'event', event, ...)
+  else
+    rc('XADD', q.events, '*', 'event', event, ...)
+  end
+end
+
 local function add_later(q, id, ts, delay)
   local due = ts + tonumber(delay)
   local score = q.slots[due]
@@ -45,14 +54,17 @@ local function add_later(q, id, ts, delay)
   q.later[#q.later + 1] = int(score)
   q.later[#q.later + 1] = id
   q.wake_later = true
-  rc('XADD', q.events, 'MAXLEN', '~', q.max, '*', 'event', 'delayed', 'jobId', id, 'delay', int(due))
+  emit(q, 'delayed', 'jobId', id, 'delay', int(due))
 end
 
+local find = string.find
+local function has(flags, flag) return find(flags, flag, 1, true) end
+
 -- Puts a stored job where it belongs.
-local function place(q, has, id, ts, delay, priority)
-  if has('w') then
+local function place(q, flags, id, ts, delay, priority)
+  if has(flags, 'w') then
     rc('ZADD', q.b .. 'waiting-children', ts, id)
-    rc('XADD', q.events, 'MAXLEN', '~', q.max, '*', 'event', 'waiting-children', 'jobId', id)
+    emit(q, 'waiting-children', 'jobId', id)
     return
   end
   if delay ~= '0' then return add_later(q, id, tonumber(ts), delay) end
@@ -60,11 +72,11 @@ local function place(q, has, id, ts, delay, priority)
     q.prio[#q.prio + 1] = id
     q.prio[#q.prio + 1] = tonumber(priority)
   else
-    local to = has('l') and q.front or q.back
+    local to = has(flags, 'l') and q.front or q.back
     to[#to + 1] = id
   end
   q.wake = true
-  rc('XADD', q.events, 'MAXLEN', '~', q.max, '*', 'event', 'waiting', 'jobId', id)
+  emit(q, 'waiting', 'jobId', id)
 end
 
 -- Whether a job yields to one that is there, with its own id or its deduplication id: id and note, or nil.
@@ -80,10 +92,9 @@ local function yields(q, custom, job, d, defer)
 end
 
 local function dedup_of(b, id, ttl, how, replace)
-  local function on(switch) return string.find(how, switch, 1, true) end
   return {
-    id = id, key = b .. 'de:' .. id, next = b .. 'dn:' .. id, ttl = tonumber(ttl), extend = on('e'),
-    replace = replace and on('r'), keep_last = on('k'), reschedule = on('s'),
+    id = id, key = b .. 'de:' .. id, next = b .. 'dn:' .. id, ttl = tonumber(ttl), extend = has(how, 'e'),
+    replace = replace and has(how, 'r'), keep_last = has(how, 'k'), reschedule = has(how, 's'),
   }
 end
 
@@ -91,24 +102,22 @@ end
 -- the counter; nil: it takes the next. Returns its id ('': refused), the place in ARGV after it, and a note.
 function L.take_in(q, a, count)
   local flags, name, data, opts = ARGV[a - 4], ARGV[a - 3], ARGV[a - 2], ARGV[a - 1]
-  local function has(flag) return string.find(flags, flag, 1, true) end
-  local function value(flag)
-    if not has(flag) then return nil end
-    a = a + 1
-    return ARGV[a - 1]
-  end
-  local custom, ts, delay, priority = value('i'), value('t') or q.time, value('d') or '0', value('p') or '0'
-  local pkey = value('P')
-  local parent = pkey and value('P')
-  local rjk, deid = value('s'), value('D')
-  local d = deid and dedup_of(q.b, deid, value('D'), value('D'), not has('w'))
+  local custom, ts, delay, priority = nil, q.time, '0', '0'
+  local pkey, parent, rjk, d
+  if has(flags, 'i') then custom, a = ARGV[a], a + 1 end
+  if has(flags, 't') then ts, a = ARGV[a], a + 1 end
+  if has(flags, 'd') then delay, a = ARGV[a], a + 1 end
+  if has(flags, 'p') then priority, a = ARGV[a], a + 1 end
+  if has(flags, 'P') then pkey, parent, a = ARGV[a], ARGV[a + 1], a + 2 end
+  if has(flags, 's') then rjk, a = ARGV[a], a + 1 end
+  if has(flags, 'D') then d, a = dedup_of(q.b, ARGV[a], ARGV[a + 1], ARGV[a + 2], not has(flags, 'w')), a + 3 end
   if pkey and rc('EXISTS', pkey) == 0 then return '', a, -5 end
   local id = custom or int(count or rc('INCR', q.b .. 'id'))
   if custom and not count then rc('INCR', q.b .. 'id') end
   if not q.max then q.max = L.max_events(q.b) end
   if custom or d then
     local job = { id = id, name = name, data = data, opts = opts, now = tonumber(ts), delay = tonumber(delay), pkey = pkey, parent = parent, rjk = rjk }
-    local other, note = yields(q, custom, job, d, has('f'))
+    local other, note = yields(q, custom, job, d, has(flags, 'f'))
     if other then return other, a, note end
   end
   local key = q.b .. id
@@ -117,7 +126,7 @@ function L.take_in(q, a, count)
   if rjk then rc('HSET', key, 'rjk', rjk) end
   if d then rc('HSET', key, 'deid', d.id) end
   rc('XADD', q.events, '*', 'event', 'added', 'jobId', id, 'name', name)
-  place(q, has, id, ts, delay, priority)
+  place(q, flags, id, ts, delay, priority)
   if pkey then rc('SADD', pkey .. ':dependencies', key) end
   return id, a
 end
