@@ -67,6 +67,7 @@ var replayOps = map[string]replayFunc{
 	"plain:getChildrenValues":          replayChildren(storage.DependencyProcessed),
 	"plain:getIgnoredChildrenFailures": replayChildren(storage.DependencyIgnored),
 	"plain:getDependencies":            replayAllChildren,
+	"plain:trimEvents":                 replayTrimEvents,
 }
 
 // replayArgs are the arguments of a record, by their names.
@@ -75,8 +76,8 @@ type replayArgs struct {
 
 	Timestamp float64 // for delayed jobs it is the largest number there is
 
-	Delay, Start, End, Max, Duration, MS, Keep   int64
-	Priority, Limit, Count, MaxJobs, Concurrency int
+	Delay, Start, End, Max, Duration, MS, Keep              int64
+	Priority, Limit, Count, MaxJobs, Concurrency, MaxLength int
 
 	Lifo, Delayed, Asc, Force, EmitEvent, RemoveChildren, WantValue bool
 
@@ -142,6 +143,14 @@ func replayClean(ctx context.Context, s *Store, r *vectors.Record) (any, error) 
 	}
 	ids, _, _, err := s.cleanStep(ctx, queue, a.State, time.UnixMilli(int64(a.Timestamp)), room, a.Limit, 0)
 	return ids, err
+}
+
+func replayTrimEvents(ctx context.Context, s *Store, r *vectors.Record) (any, error) {
+	queue, a, err := argsOf(r)
+	if err != nil {
+		return nil, err
+	}
+	return s.TrimEvents(ctx, queue, a.MaxLength)
 }
 
 func replayDrain(ctx context.Context, s *Store, r *vectors.Record) (any, error) {
