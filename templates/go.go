@@ -70,9 +70,11 @@ func Go(o *model.Output, p *model.Package, names *Names, options Options) ([]byt
 }
 
 // tidy puts the imports of the standard library apart from others, as people
-// do, and ends the file with a newline.
+// do, and the build constraint apart from the header, and ends the file with a
+// newline.
 func tidy(code []byte) []byte {
 	code = append(bytes.TrimRight(code, "\n"), '\n')
+	code = bytes.Replace(code, []byte("\n//go:build"), []byte("\n\n//go:build"), 1)
 	const open, end = "import (\n", ")\n"
 	head, rest, ok := bytes.Cut(code, []byte(open))
 	if !ok {

@@ -5,6 +5,7 @@ import (
 	"go/build/constraint"
 	"go/token"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/bullmq-gen/bullmq-gen/internal/naming"
@@ -32,7 +33,8 @@ func (r *reader) constraintOf(file *ast.File) constrained {
 		}
 	}
 	parts = append(parts, nameConstraint(filepath.Base(c.pos.Filename))...)
-	if imports(file, "C") {
+	// What was parsed of a file that imports C is what cgo made of it.
+	if !slices.Contains(r.pkg.GoFiles, r.pkg.Fset.File(file.Package).Name()) {
 		parts = append(parts, "cgo")
 	}
 	c.expr = strings.Join(parts, " && ")
@@ -59,15 +61,6 @@ func nameConstraint(file string) []string {
 		return parts[n-2:]
 	}
 	return parts[n-1:]
-}
-
-func imports(file *ast.File, path string) bool {
-	for _, s := range file.Imports {
-		if strings.Trim(s.Path.Value, "\"`") == path {
-			return true
-		}
-	}
-	return false
 }
 
 // commonConstraint returns the constraint that all files with declarations of

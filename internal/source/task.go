@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"strconv"
 	"strings"
 
 	"github.com/bullmq-gen/bullmq-gen/internal/directive"
@@ -116,15 +115,10 @@ func importHint(expr string) string {
 	return "; declare it in this package"
 }
 
-// tagWords returns where a field's tag begins and the words of its bullmq key.
-func (r *typeReader) tagWords(lit *ast.BasicLit) (token.Position, []model.Word) {
-	if lit == nil {
-		return token.Position{}, nil
-	}
-	start := r.fset.Position(lit.Pos())
-	start.Column++
-	start.Offset++
-	pairs, _ := directive.ParseTag(unquoted(lit.Value)) // reported when the tag matters, see package check
+// tagWords returns the words of a tag's bullmq key. In a raw literal that
+// begins at start each word has a position of its own.
+func tagWords(tag string, start token.Position, raw bool) []model.Word {
+	pairs, _ := directive.ParseTag(tag) // the error is reported when the tag matters, see package check
 	var words []model.Word
 	for _, p := range pairs {
 		if p.Key != directive.Tool {
@@ -133,7 +127,7 @@ func (r *typeReader) tagWords(lit *ast.BasicLit) (token.Position, []model.Word) 
 		at := p.Offset
 		for text := range strings.SplitSeq(p.Value, ",") {
 			pos := start
-			if strings.HasPrefix(lit.Value, "`") { // else the offsets in the source are others
+			if raw {
 				pos.Column += at
 				pos.Offset += at
 			}
@@ -141,13 +135,5 @@ func (r *typeReader) tagWords(lit *ast.BasicLit) (token.Position, []model.Word) 
 			at += len(text) + 1
 		}
 	}
-	return start, words
-}
-
-func unquoted(literal string) string {
-	text, err := strconv.Unquote(literal)
-	if err != nil {
-		return ""
-	}
-	return text
+	return words
 }

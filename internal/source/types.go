@@ -239,10 +239,16 @@ func (r *typeReader) field(v *types.Var, tag string) *model.Field {
 	}
 	decl := r.fields[v.Pos()]
 	f.Source = decl != nil
+	f.TagPos = f.Pos
+	raw := false
 	if decl != nil {
 		f.Doc = decl.Doc.Text()
-		f.TagPos, f.Words = r.tagWords(decl.Tag)
+		if decl.Tag != nil {
+			f.TagPos = r.fset.Position(decl.Tag.Pos() + 1)
+			raw = strings.HasPrefix(decl.Tag.Value, "`")
+		}
 	}
+	f.Words = tagWords(tag, f.TagPos, raw)
 	if f.Exported || f.Embedded || f.Source {
 		f.Type = r.of(v.Type())
 		if invalid(v.Type()) {
