@@ -65,14 +65,20 @@ func (w *Worker) call(j *ActiveJob) ([]byte, error) {
 	}
 	w.hooks.active(j)
 	value, err := w.handlers[j.Name](ctx, j)
-	var m *moved
-	if errors.As(err, &m) && m.limit > 0 {
-		// Before the job is put back: no worker must take it at once.
-		if herr := w.store.Hold(context.WithoutCancel(ctx), j.Queue, m.limit); herr != nil {
-			w.report(fmt.Errorf("bullmq: rate limit of queue %q: %w", j.Queue, herr))
-		}
+	if herr := w.hold(context.WithoutCancel(ctx), j, err); herr != nil {
+		w.report(fmt.Errorf("bullmq: rate limit of queue %q: %w", j.Queue, herr))
 	}
 	return value, err
+}
+
+// hold sets the rate limit that a handler asked for with RateLimited. It does
+// so before the job is put back: no worker must take it at once.
+func (w *Worker) hold(ctx context.Context, j *ActiveJob, err error) error {
+	var m *moved
+	if !errors.As(err, &m) || m.limit <= 0 {
+		return nil
+	}
+	return w.store.Hold(ctx, j.Queue, m.limit)
 }
 
 // refuse tells why a job is failed without being run, or nil.

@@ -127,11 +127,21 @@ func NoResult[P any](h func(context.Context, *Job[P]) error) func(context.Contex
 	return func(ctx context.Context, job *Job[P]) (None, error) { return None{}, h(ctx, job) }
 }
 
-// run decodes a job's payload, calls its handler and encodes the result.
-func (t *Task[P, R]) run(ctx context.Context, a *ActiveJob, h func(context.Context, *Job[P]) (R, error)) ([]byte, error) {
+// Decode makes a typed job of one that was taken by hand, see Manual. What is
+// wrong with the payload is an unrecoverable error.
+func (t *Task[P, R]) Decode(a *ActiveJob) (*Job[P], error) {
 	job := &Job[P]{ActiveJob: a}
 	if err := decodeJSON(a.record.Data, t.spec.Required, &job.Data); err != nil {
 		return nil, Unrecoverable(fmt.Errorf("payload of task %q, job %q: %w", t.spec.Name, a.ID, err))
+	}
+	return job, nil
+}
+
+// run decodes a job's payload, calls its handler and encodes the result.
+func (t *Task[P, R]) run(ctx context.Context, a *ActiveJob, h func(context.Context, *Job[P]) (R, error)) ([]byte, error) {
+	job, err := t.Decode(a)
+	if err != nil {
+		return nil, err
 	}
 	result, err := h(ctx, job)
 	if err != nil {
