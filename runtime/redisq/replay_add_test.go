@@ -16,6 +16,28 @@ var replayAdd = map[string]replayFunc{
 	"addPrioritizedJob": replayAddJob,
 	"addDelayedJob":     replayAddJob,
 	"addParentJob":      replayAddJob,
+	"plain:new Queue":   replayAnnounce,
+}
+
+// replayAnnounce does what the making of a queue object does: it keeps the cap
+// of events that it was given, or the default one.
+func replayAnnounce(ctx context.Context, s *Store, r *vectors.Record) (any, error) {
+	var args struct {
+		Streams struct {
+			Events struct {
+				MaxLen int `json:"maxLen"`
+			} `json:"events"`
+		} `json:"streams"`
+	}
+	if err := r.Decode(&args); err != nil {
+		return nil, err
+	}
+	_, queue := r.Queue()
+	keep := args.Streams.Events.MaxLen
+	if keep == 0 {
+		keep = 10000
+	}
+	return vectors.NoReply, s.Announce(ctx, queue, "bullmq:"+r.Lib, keep)
 }
 
 // addRecord are the arguments of a recorded add.
