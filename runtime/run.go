@@ -44,6 +44,9 @@ func (w *Worker) Start(ctx context.Context) error {
 	beside.Go(func() { w.pump.idle(stopCtx, w.store.NewWaiter(w.queue.Name, w.cfg.name)) })
 	besideCtx, besideStop := context.WithCancel(callCtx)
 	beside.Go(func() { w.renewLocks(besideCtx) })
+	if !w.cfg.noCancel {
+		beside.Go(func() { w.listenForCancel(besideCtx) })
+	}
 	if !w.cfg.noStalledCheck {
 		beside.Go(func() { w.checkStalled(stopCtx) })
 	}

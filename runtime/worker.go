@@ -166,7 +166,8 @@ func (w *Worker) Resume() error {
 	return nil
 }
 
-// Cancel ends the context of a job that runs on this worker, with ErrCancelled
+// Cancel ends the context of a job that runs on this worker (for one that runs
+// anywhere, see Queue.Cancel), with ErrCancelled
 // as its cause, and reports whether there is one. If its handler then returns
 // an error, the job fails for good.
 func (w *Worker) Cancel(id string) bool { return w.pump.cancel(id, ErrCancelled) }

@@ -32,6 +32,7 @@ type workerConfig struct {
 	strategies                map[string]BackoffStrategy
 	hooks                     Hooks
 	partial                   bool
+	noCancel                  bool
 	maxBatch                  int
 }
 
@@ -116,6 +117,10 @@ func WithBackoff(name string, s BackoffStrategy) WorkerOption {
 // queue. Jobs without handler fail as unrecoverable: a queue's job goes to any
 // of its workers.
 func AllowPartial() WorkerOption { return workerOption(func(c *workerConfig) { c.partial = true }) }
+
+// NoRemoteCancel makes the worker not listen for Queue.Cancel, and saves the
+// connection that it does that on.
+func NoRemoteCancel() WorkerOption { return workerOption(func(c *workerConfig) { c.noCancel = true }) }
 
 // WithHooks calls functions when something happens on this worker.
 func WithHooks(h Hooks) WorkerOption { return workerOption(func(c *workerConfig) { c.hooks = h }) }

@@ -280,6 +280,32 @@ func TestCancelByID(t *testing.T) {
 	require.Equal(t, 1, k.record(h.ID).AttemptsMade)
 }
 
+func TestCancelFromAnotherProcess(t *testing.T) {
+	t.Parallel()
+	for _, server := range []func(testing.TB) *testredis.Server{testredis.Any, testredis.Mini} {
+		k := newKit(t, server(t))
+		other := newKit(t, k.server)
+		running := make(chan string, 1)
+		k.worker(func(ctx context.Context, job *Job[greet]) (greeting, error) {
+			running <- job.ID
+			<-ctx.Done()
+			return greeting{}, context.Cause(ctx)
+		})
+		for range 2 {
+			h := k.add("a", Attempts(5))
+			id := <-running
+			k.until("the worker hears of it", func() bool {
+				require.NoError(t, other.client.Queue("greetings").Cancel(k.ctx, id))
+				state, err := h.State(k.ctx)
+				return err == nil && state == StateFailed
+			})
+			_, err := h.Result(k.ctx)
+			require.ErrorContains(t, err, "cancelled")
+		}
+		require.Error(t, other.client.Queue("greetings").Cancel(k.ctx, ""))
+	}
+}
+
 func TestHooksSeeEverythingAndBlockNothing(t *testing.T) {
 	t.Parallel()
 	k := newKit(t, testredis.Any(t))

@@ -99,6 +99,16 @@ type EventLog interface {
 	Publish(ctx context.Context, queue, name string, keep int, fields ...string) error
 }
 
+// Canceller passes word to the worker that runs a job. Peers do not know it.
+type Canceller interface {
+	// Cancel asks whichever worker runs the job to end it.
+	Cancel(ctx context.Context, queue, id string) error
+	// Cancelled returns the ids asked for after a cursor, waiting up to d for
+	// the first, and the cursor to read on from. Cursor "" returns at once, with
+	// the place from which to read what is asked from now on.
+	Cancelled(ctx context.Context, queue, cursor string, d time.Duration) (ids []string, next string, err error)
+}
+
 // Event is one thing that happened on a queue.
 type Event struct {
 	// Cursor is its place, to read on from; opaque, and growing.

@@ -21,6 +21,7 @@ type Storage interface {
 	Operator
 	Inspector
 	EventLog
+	Canceller
 
 	// Ping reports whether the storage answers, and what is wrong when it does not.
 	Ping(ctx context.Context) error
