@@ -28,6 +28,7 @@ local function recover(id)
 end
 
 local marked = rc('SMEMBERS', B .. 'stalled')
+table.sort(marked) -- the order of a set differs from server to server
 if #marked > 0 then rc('DEL', B .. 'stalled') end
 for low = 1, #marked, 500 do
   local high, locks = math.min(low + 499, #marked), {}
