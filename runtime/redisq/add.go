@@ -17,7 +17,7 @@ import (
 // holds the server for about two milliseconds, and more at once is not faster.
 const (
 	addJobs  = 200
-	addBytes = 4 << 20
+	addBytes = 1 << 20
 )
 
 // intake is a job to be added, with what only flows and schedulers ask for.
@@ -28,7 +28,7 @@ type intake struct {
 	scheduler string // that made it, or empty
 }
 
-// Add stores jobs in the order given. Up to 200 jobs, or 4 MB, are one atomic
+// Add stores jobs in the order given. Up to 200 jobs, or 1 MB, are one atomic
 // step; more are stored in several, other calls in between. When a step fails,
 // the jobs of the steps before it are stored: the answers say so, with Err set
 // for all others, and the error is returned too.

@@ -1,8 +1,11 @@
 package redisq
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
 	"net"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -129,12 +132,14 @@ func TestAddIsTriedAgainWhenNothingWasSent(t *testing.T) {
 	}
 	c := redis.NewClient(o)
 	defer func() { _ = c.Close() }()
-	s, err := New(c)
+	var log bytes.Buffer
+	s, err := New(c, Logger(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))))
 	require.NoError(t, err)
 	added, err := s.Add(t.Context(), "q", plainJobs(1))
 	require.NoError(t, err)
 	require.Equal(t, []storage.Added{{ID: "1"}}, added)
 	require.Equal(t, int32(3), dials.Load())
+	require.Equal(t, 2, strings.Count(log.String(), "trying again"))
 }
 
 // A server that does not answer holds a call no longer than its context lasts.

@@ -154,14 +154,18 @@ func (s *Store) retry(ctx context.Context, try func() (sent bool, err error)) er
 		}
 		harmless := isRefusal(err) || !sent && isConnection(err)
 		if !harmless || n == retryTimes || time.Since(began) > retryWithin {
-			if sent && !isReply(err) {
+			switch {
+			case sent && !isReply(err):
 				return uncertain(err)
+			case isDone(err) && ctx.Err() == nil:
+				return silent(err)
 			}
 			return explain(err)
 		}
 		if c, ok := s.client.(*redis.ClusterClient); ok {
 			c.ReloadState(ctx) // another node may have taken over
 		}
+		s.log.DebugContext(ctx, "bullmq: redis: trying again", "try", n+1, "error", err)
 		timer := time.NewTimer(pause/2 + rand.N(pause))
 		select {
 		case <-ctx.Done():

@@ -195,6 +195,18 @@ func TestWrongPassword(t *testing.T) {
 	require.NoError(t, s.Ping(t.Context()))
 }
 
+// A server that says nothing to a new connection: another protocol, or TLS to a port without.
+func TestServerThatDoesNotUnderstand(t *testing.T) {
+	t.Parallel()
+	s, err := Open("rediss://" + testredis.Shared(t).Addr() + "?dial_timeout=50ms")
+	require.NoError(t, err)
+	defer func() { _ = s.Close() }()
+	_, err = s.Add(t.Context(), "q", plainJobs(1))
+	require.ErrorContains(t, err, "does it speak TLS (rediss://) or not (redis://)?")
+	require.True(t, storage.Transient(err))
+	require.NotErrorIs(t, err, storage.ErrUncertain)
+}
+
 // Reads are sent again when the connection breaks, and changes that may have
 // reached the server are not.
 func TestLostAnswersToPlainCommands(t *testing.T) {

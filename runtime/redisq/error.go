@@ -59,6 +59,14 @@ func explain(err error) error {
 	return &fault{err: err, hint: hint(err), transient: transient(err)}
 }
 
+// silent wraps the error of a connection that was accepted but never became ready.
+func silent(err error) error {
+	return &fault{
+		err: err, transient: true,
+		hint: "the server did not answer: is the port right, and does it speak TLS (rediss://) or not (redis://)?",
+	}
+}
+
 // uncertain wraps the error of a request that may have been carried out.
 func uncertain(err error) error {
 	return &fault{err: err, transient: transient(err), sent: true}
@@ -153,6 +161,8 @@ func hint(err error) string {
 		return "all connections are in use: give the client a larger pool"
 	case errors.Is(err, redis.ErrClosed):
 		return "the store, or the client it was made with, is closed"
+	case strings.Contains(text, "does not look like a TLS handshake"):
+		return "rediss:// is for ports with TLS, and redis:// for those without"
 	case !isReply(err):
 		return ""
 	case strings.HasPrefix(text, "WRONGPASS"), strings.HasPrefix(text, "NOAUTH"), strings.Contains(text, "invalid password"),

@@ -41,13 +41,14 @@ func Prefix(prefix string) Option {
 // Peers5 says that BullMQ 5.x pauses and resumes queues that this store works
 // with. Jobs added to a paused queue then go where 5.x looks for them when it
 // resumes; without this option its resume would lose them. It costs 6.x peers
-// only that they do not count such jobs until the queue is resumed.
+// only that they do not count such jobs until the queue is resumed. Programs of
+// 5.x that listen for the event "debounced" get it too.
 func Peers5() Option {
 	return func(s *Store) { s.mode = "5" }
 }
 
-// Logger sets where the store reports what it survives by itself; the default
-// is slog.Default.
+// Logger sets where the store reports, at level debug, what it tries again by
+// itself; the default is slog.Default.
 func Logger(log *slog.Logger) Option {
 	return func(s *Store) { s.log = log }
 }
@@ -119,7 +120,7 @@ func New(client redis.UniversalClient, opts ...Option) (*Store, error) {
 
 // Ping reports whether the server answers.
 func (s *Store) Ping(ctx context.Context) error {
-	return s.send(ctx, redis.NewStatusCmd(ctx, "ping"))
+	return s.read(ctx, redis.NewStatusCmd(ctx, "ping"))
 }
 
 // Close closes the connections that were opened by the store itself.
