@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	bullmq "github.com/bullmq-gen/bullmq-gen/runtime"
+	"github.com/bullmq-gen/bullmq-gen/runtime/redisq"
+)
+
+// ours is this project's runtime, used as generated code uses it.
+type ours struct{ addr string }
+
+func newOurs(addr string) (contender, error) { return &ours{addr}, nil }
+
+var (
+	oursQueue = &bullmq.QueueSpec{Name: "bench", Tasks: []string{"job"}}
+	oursTask  = bullmq.NewTask[payload, bullmq.None](bullmq.Spec{Queue: oursQueue, Name: "job", Required: []string{"id", "text"}}, nil)
+)
+
+// with opens a client for one order.
+func (p *ours) with(f func(*bullmq.Client) error) error {
+	store, err := redisq.Open("redis://" + p.addr)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	client, err := bullmq.NewClient(store, bullmq.WithLogger(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	return f(client)
+}
+
+// addMany adds jobs from..to in calls of a size.
+func addMany(ctx context.Context, c *bullmq.Client, from, to, size int) error {
+	batch := make([]payload, 0, size)
+	for i := from; i < to; i++ {
+		if batch = append(batch, newPayload(i)); len(batch) == size || i == to-1 {
+			if _, err := oursTask.AddMany(ctx, c, batch); err != nil {
+				return err
+			}
+			batch = batch[:0]
+		}
+	}
+	return nil
+}
+
+func (p *ours) load(ctx context.Context, o *order) error {
+	return p.with(func(c *bullmq.Client) error { return addMany(ctx, c, 0, o.Jobs+o.Warm, 1000) })
+}
+
+func (p *ours) worker(c *bullmq.Client, concurrency int, h func(context.Context, *bullmq.Job[payload]) error) (*bullmq.Worker, error) {
+	w, err := bullmq.NewWorker(c, oursQueue, bullmq.Concurrency(concurrency))
+	if err != nil {
+		return nil, err
+	}
+	oursTask.Handle(w, bullmq.NoResult(h))
+	return w, nil
+}
+
+func (p *ours) work(ctx context.Context, o *order, m *meter) error {
+	return p.with(func(c *bullmq.Client) error {
+		w, err := p.worker(c, o.Concurrency, func(context.Context, *bullmq.Job[payload]) error {
+			m.handle(o)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if err := w.Start(ctx); err != nil {
+			return err
+		}
+		<-m.finished
+		if err := w.Stop(ctx); err != nil {
+			return err
+		}
+		n, err := c.Queue(oursQueue.Name).Counts(ctx)
+		if err == nil && n[bullmq.StateCompleted] != o.Jobs+o.Warm {
+			err = fmt.Errorf("%d jobs are completed, not %d", n[bullmq.StateCompleted], o.Jobs+o.Warm)
+		}
+		return err
+	})
+}
+
+func (p *ours) bulk(ctx context.Context, o *order, m *meter) error {
+	return p.with(func(c *bullmq.Client) error {
+		if err := addMany(ctx, c, 0, o.Warm, o.Size); err != nil {
+			return err
+		}
+		m.begin()
+		err := addMany(ctx, c, o.Warm, o.Warm+o.Jobs, o.Size)
+		m.stop()
+		return err
+	})
+}
+
+func (p *ours) single(ctx context.Context, o *order, m *meter) error {
+	return p.with(func(c *bullmq.Client) error {
+		return spread(o.Warm+o.Jobs, o.Concurrency, func(i int) error {
+			_, err := oursTask.Add(ctx, c, newPayload(i))
+			m.tick()
+			return err
+		})
+	})
+}
+
+func (p *ours) latency(ctx context.Context, o *order, m *meter) error {
+	return p.with(func(c *bullmq.Client) error {
+		received := make(chan time.Time, 1)
+		w, err := p.worker(c, o.Concurrency, func(context.Context, *bullmq.Job[payload]) error {
+			received <- time.Now()
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if err := w.Start(ctx); err != nil {
+			return err
+		}
+		err = pickUps(o, m, received, func(i int) error {
+			_, err := oursTask.Add(ctx, c, newPayload(i))
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return w.Stop(ctx)
+	})
+}

@@ -1,0 +1,53 @@
+package main
+
+import "encoding/json"
+
+// A contender is a process of its own. It reads one order a line from its
+// input and writes events to its output, one a line: first "begin" and "end"
+// of what is measured, in the end "done" or "error".
+
+// order tells a contender what to do.
+type order struct {
+	// Op is load, work, bulk, single, latency or bare.
+	Op string `json:"op"`
+	// Jobs is how many are measured.
+	Jobs int `json:"jobs"`
+	// Warm is how many are worked before those that are measured.
+	Warm int `json:"warm"`
+	// Concurrency is how many handlers run, or how many adds are under way.
+	Concurrency int `json:"concurrency"`
+	// HandlerMS is how long a handler takes, by a timer.
+	HandlerMS int `json:"handlerMS"`
+	// Size is how many jobs one call adds.
+	Size int `json:"size"`
+	// GapMS is the time between two jobs of which the latency is measured.
+	GapMS int `json:"gapMS"`
+}
+
+// event is what a contender says.
+type event struct {
+	Event string `json:"event"`
+	// Seconds between begin and end, by the contender's own clock.
+	Seconds float64 `json:"seconds,omitempty"`
+	// Latencies in microseconds, of a latency order.
+	Latencies []float64 `json:"latencies,omitempty"`
+	Text      string    `json:"text,omitempty"`
+}
+
+// payload is what every job carries.
+type payload struct {
+	ID   int    `json:"id"`
+	Text string `json:"text"`
+}
+
+const payloadText = "a payload of the size that is usual in queues"
+
+func newPayload(n int) payload { return payload{ID: n, Text: payloadText} }
+
+func (p payload) json() []byte {
+	b, err := json.Marshal(p)
+	if err != nil {
+		panic(err) // a struct of an int and a string always encodes
+	}
+	return b
+}
