@@ -69,7 +69,7 @@ func (p *pump) run(ctx context.Context) {
 			return
 		}
 		p.settled(ctx, jobs, reply.Errs)
-		p.took(req, reply, asked, len(jobs) == 0)
+		p.took(ctx, req, reply, asked, len(jobs) == 0)
 	}
 }
 
@@ -187,17 +187,19 @@ func (p *pump) settled(ctx context.Context, jobs []*ActiveJob, errs []error) {
 }
 
 // took starts the jobs that a call took and notes what else it said.
-func (p *pump) took(req *storage.SettleRequest, reply *storage.SettleReply, asked int, only bool) {
+func (p *pump) took(ctx context.Context, req *storage.SettleRequest, reply *storage.SettleReply, asked int, only bool) {
 	now := time.Now()
 	jobs := make([]*ActiveJob, len(reply.Jobs))
 	for i := range reply.Jobs {
 		jobs[i] = p.w.newActiveJob(&reply.Jobs[i], req.Token, now)
 	}
+	run, over := p.w.overLimit(ctx, jobs)
 	p.mu.Lock()
 	for _, j := range jobs {
 		p.held[j] = j.ID
 	}
-	p.running += len(jobs)
+	p.finished = append(p.finished, over...)
+	p.running += len(run)
 	p.asked -= asked
 	if only {
 		p.takes--
@@ -206,8 +208,8 @@ func (p *pump) took(req *storage.SettleRequest, reply *storage.SettleReply, aske
 		p.note(reply, asked, now)
 	}
 	p.mu.Unlock()
-	p.member.release(asked - len(jobs))
-	for _, j := range jobs {
+	p.member.release(asked - len(run))
+	for _, j := range run {
 		go p.w.execute(j)
 	}
 	p.wake.Broadcast()

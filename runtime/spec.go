@@ -21,6 +21,9 @@ type QueueSpec struct {
 	// Limit is the rate limit that each worker of the queue brings, unless it
 	// has its own. Peers with a limit share one count. Zero: none.
 	Limit RateLimit
+	// GroupLimit is a rate limit for each group of jobs by itself, see the
+	// worker's option of that name. The group is Keys.Group. Zero: none.
+	GroupLimit RateLimit
 	// KeepCompleted and KeepFailed say what is kept of finished jobs that do
 	// not say so themselves. Nil: everything, unless the worker says otherwise.
 	KeepCompleted, KeepFailed *Retention
@@ -36,6 +39,7 @@ func (q *QueueSpec) validate() error {
 		p.add("queue %q: concurrency must be 0 or more, not %d", q.Name, q.Concurrency)
 	}
 	p.rateLimit(q.Limit)
+	p.rateLimit(q.GroupLimit)
 	p.retention("keep-completed", q.KeepCompleted)
 	p.retention("keep-failed", q.KeepFailed)
 	return p.err()
@@ -119,6 +123,8 @@ type Keys struct {
 	Priority int
 	// Delay is how long the job waits before it may run.
 	Delay time.Duration
+	// Group is the group whose rate limit the job counts for; empty: none.
+	Group string
 }
 
 // Backoff is the wait between a failed attempt and the next.

@@ -116,7 +116,7 @@ func (t *Task[P, R]) Handle(w *Worker, h func(context.Context, *Job[P]) (R, erro
 		err = fmt.Errorf("task %q has a nil handler", t.spec.Name)
 	}
 	run := func(ctx context.Context, a *ActiveJob) ([]byte, error) { return t.run(ctx, a, h) }
-	w.register(err, run, append([]string{t.spec.Name}, t.spec.Aliases...)...)
+	w.register(err, run, t.group, append([]string{t.spec.Name}, t.spec.Aliases...)...)
 }
 
 // NoResult makes a handler of a task without result out of a plain one.
@@ -135,6 +135,19 @@ func (t *Task[P, R]) Decode(a *ActiveJob) (*Job[P], error) {
 		return nil, Unrecoverable(fmt.Errorf("payload of task %q, job %q: %w", t.spec.Name, a.ID, err))
 	}
 	return job, nil
+}
+
+// group is the group of a job by its payload; empty: none, or the payload does
+// not decode, which is told when the job is run.
+func (t *Task[P, R]) group(a *ActiveJob) string {
+	if t.keys == nil {
+		return ""
+	}
+	job, err := t.Decode(a)
+	if err != nil {
+		return ""
+	}
+	return t.keys(&job.Data).Group
 }
 
 // run decodes a job's payload, calls its handler and encodes the result.

@@ -30,7 +30,8 @@ type Worker struct {
 
 	mu       sync.Mutex
 	handlers map[string]handler
-	errs     []error // what was wrong with handlers
+	groups   map[string]func(*ActiveJob) string // of jobs, by their names
+	errs     []error                            // what was wrong with handlers
 	started  bool
 	ended    chan struct{} // closed when the worker has stopped
 	endErr   error
@@ -60,7 +61,7 @@ func NewWorker(c *Client, q *QueueSpec, opts ...WorkerOption) (*Worker, error) {
 	}
 	w := &Worker{
 		client: c, store: c.store, queue: q, cfg: defaultWorkerConfig(q), log: c.log, now: c.now,
-		random: rand.Float64, id: uuid.NewString(), handlers: map[string]handler{}, ended: make(chan struct{}), hurry: make(chan struct{}),
+		random: rand.Float64, id: uuid.NewString(), handlers: map[string]handler{}, groups: map[string]func(*ActiveJob) string{}, ended: make(chan struct{}), hurry: make(chan struct{}),
 	}
 	for _, o := range opts {
 		o.applyWorker(&w.cfg)
@@ -78,7 +79,7 @@ func NewWorker(c *Client, q *QueueSpec, opts ...WorkerOption) (*Worker, error) {
 
 // register adds a handler under names. It is called by Task.Handle, whose
 // errors are kept until the worker starts.
-func (w *Worker) register(err error, h handler, names ...string) {
+func (w *Worker) register(err error, h handler, group func(*ActiveJob) string, names ...string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.started {
@@ -93,7 +94,7 @@ func (w *Worker) register(err error, h handler, names ...string) {
 			w.errs = append(w.errs, fmt.Errorf("two handlers for task %q", n))
 			continue
 		}
-		w.handlers[n] = h
+		w.handlers[n], w.groups[n] = h, group
 	}
 }
 

@@ -33,6 +33,8 @@ type workerConfig struct {
 	hooks                     Hooks
 	partial                   bool
 	noCancel                  bool
+	groupLimit                RateLimit
+	groupKey                  func(*ActiveJob) string
 	maxBatch                  int
 }
 
@@ -41,6 +43,7 @@ func defaultWorkerConfig(q *QueueSpec) workerConfig {
 		concurrency: max(1, q.Concurrency), lock: 30 * time.Second, drainDelay: 5 * time.Second,
 		stalledInterval: 30 * time.Second, maxStalled: 1, limit: q.Limit, maxLimitDelay: 30 * time.Second,
 		grace: 30 * time.Second, strategies: map[string]BackoffStrategy{}, maxBatch: defaultMaxBatch,
+		groupLimit: q.GroupLimit,
 	}
 }
 
@@ -156,6 +159,7 @@ func (c *workerConfig) validate(queue string) error {
 		}
 	}
 	p.rateLimit(c.limit)
+	p.rateLimit(c.groupLimit)
 	p.retention("keep completed", c.keepCompleted)
 	p.retention("keep failed", c.keepFailed)
 	return p.wrap("worker of queue %q", queue)

@@ -60,6 +60,11 @@ type Consumer interface {
 	// connection of its own. Name is the worker's name, or empty.
 	NewWaiter(queue, name string) Waiter
 
+	// Admit gives taken jobs their places within the rate limits of their
+	// groups, and returns how long each is to wait; 0: it may run now. A job
+	// that waits keeps its place: it is admitted when its time has come.
+	Admit(ctx context.Context, queue string, now time.Time, limit RateLimit, jobs []Grouped) ([]time.Duration, error)
+
 	// Wake lets some waiter of the queue look for work. A worker that was woken
 	// but has no free slot passes the word on with it.
 	Wake(ctx context.Context, queue string) error
@@ -158,6 +163,9 @@ type Added struct {
 
 // Lock names a taken job and the token it was taken with.
 type Lock struct{ ID, Token string }
+
+// Grouped names a taken job and the group whose rate limit it counts for.
+type Grouped struct{ ID, Group string }
 
 // StalledRequest is the input of RecoverStalled.
 type StalledRequest struct {

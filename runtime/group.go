@@ -1,0 +1,74 @@
+package bullmq
+
+import (
+	"context"
+	"time"
+
+	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
+)
+
+// GroupLimit is a rate limit for each group of jobs by itself, such as each
+// tenant: at most n of a group start in each window of per. A job over its
+// group's limit is delayed to a window that has room, in order and without
+// counting an attempt, and holds no slot meanwhile, so that one group cannot
+// keep others from running. Key tells the group of a job; empty: none, and no
+// limit. A nil key: what the payload's field says that is declared as the
+// group. It holds for jobs that Go workers with this option take; Node workers
+// know no groups and run such jobs as they come.
+func GroupLimit(n int, per time.Duration, key func(*ActiveJob) string) WorkerOption {
+	return workerOption(func(c *workerConfig) { c.groupLimit, c.groupKey = RateLimit{Max: n, Per: per}, key })
+}
+
+// overLimit splits taken jobs into those that may run, and those that are over
+// the limit of their group, whose outcome is then to be delayed.
+func (w *Worker) overLimit(ctx context.Context, jobs []*ActiveJob) (run, over []*ActiveJob) {
+	if w.cfg.groupLimit.Max == 0 || len(jobs) == 0 {
+		return jobs, nil
+	}
+	var grouped []storage.Grouped
+	var whose []*ActiveJob
+	for _, j := range jobs {
+		if g := w.groupOf(j); g != "" {
+			grouped = append(grouped, storage.Grouped{ID: j.ID, Group: DedupKey(g)})
+			whose = append(whose, j)
+			continue
+		}
+		run = append(run, j)
+	}
+	waits := w.admit(ctx, grouped)
+	for i, j := range whose {
+		if i >= len(waits) || waits[i] == 0 {
+			run = append(run, j)
+			continue
+		}
+		j.end = storage.Settlement{ID: j.ID, Token: j.token, Kind: storage.DelayedUntil, Delay: waits[i]}
+		over = append(over, j)
+	}
+	return run, over
+}
+
+// admit asks for the jobs' places until it is told. When the worker gives up
+// first, its jobs are left anyway.
+func (w *Worker) admit(ctx context.Context, jobs []storage.Grouped) []time.Duration {
+	limit := storage.RateLimit{Max: w.cfg.groupLimit.Max, Per: w.cfg.groupLimit.Per}
+	back := newBackoff()
+	for {
+		waits, err := w.store.Admit(ctx, w.queue.Name, w.now(), limit, jobs)
+		if err == nil || ctx.Err() != nil {
+			return waits
+		}
+		w.outage.report(w, "look up the rate limits of groups", err)
+		back.wait(ctx)
+	}
+}
+
+// groupOf is the group of a job; empty: none.
+func (w *Worker) groupOf(j *ActiveJob) string {
+	if w.cfg.groupKey != nil {
+		return w.cfg.groupKey(j)
+	}
+	if group := w.groups[j.Name]; group != nil {
+		return group(j)
+	}
+	return ""
+}
