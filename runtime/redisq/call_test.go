@@ -198,7 +198,7 @@ func TestWrongPassword(t *testing.T) {
 // A server that says nothing to a new connection: another protocol, or TLS to a port without.
 func TestServerThatDoesNotUnderstand(t *testing.T) {
 	t.Parallel()
-	s, err := Open("rediss://" + testredis.Shared(t).Addr() + "?dial_timeout=50ms")
+	s, err := Open("rediss://" + testredis.Shared(t).Addr() + "?dial_timeout=300ms")
 	require.NoError(t, err)
 	defer func() { _ = s.Close() }()
 	_, err = s.Add(t.Context(), "q", plainJobs(1))
