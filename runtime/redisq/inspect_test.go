@@ -106,7 +106,7 @@ func TestListJobsFillsPages(t *testing.T) {
 func TestListOfManyJobs(t *testing.T) {
 	t.Parallel()
 	onServers(t, nil, func(b *bench) {
-		all := b.many("q", "wait", 20000)
+		all := b.many("q", "wait", b.medium)
 		jobs, err := b.ListJobs(b.ctx, "q", []storage.State{storage.StateWaiting}, 0, -1, true)
 		require.NoError(b.t, err)
 		require.Equal(b.t, all, idsOf(jobs))

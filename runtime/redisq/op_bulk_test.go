@@ -74,15 +74,15 @@ func TestDrainOfChildren(t *testing.T) {
 func TestDrainOfLongLists(t *testing.T) {
 	t.Parallel()
 	onServers(t, nil, func(b *bench) {
-		b.many("q", "wait", 20000)
+		b.many("q", "wait", b.long)
 		b.do("zadd", b.key("q", "repeat"), 7, "s")
 		b.waiting("q", "wait", "repeat:s:7")
 		b.do("lrem", b.key("q", "wait"), 1, "repeat:s:7")
-		b.do("linsert", b.key("q", "wait"), "before", "j10000", "repeat:s:7")
+		b.do("linsert", b.key("q", "wait"), "before", "j"+strconv.Itoa(b.long/2), "repeat:s:7")
 
 		ctx := b.cancelAfter(1)
 		require.ErrorIs(b.t, b.Drain(ctx, "q", false), context.Canceled)
-		require.Len(b.t, b.list("q", "wait"), 20001-bulkStep)
+		require.Len(b.t, b.list("q", "wait"), b.long+1-bulkStep)
 		require.NoError(b.t, b.Drain(b.ctx, "q", false))
 		require.Equal(b.t, []string{"bull:q:repeat", "bull:q:repeat:s:7", "bull:q:wait"}, b.keys())
 	})
@@ -163,11 +163,11 @@ func TestCleanOfOtherStates(t *testing.T) {
 func TestCleanOfLongListsWorksInSteps(t *testing.T) {
 	t.Parallel()
 	onServers(t, nil, func(b *bench) {
-		all := b.many("q", "wait", 20000)
+		all := b.many("q", "wait", b.long)
 		var stay, leave []string
 		pipe := b.c.Pipeline()
 		for i, id := range all {
-			if i%7 == 0 || i > 14000 && i < 14500 {
+			if i%7 == 0 || i > 8000 && i < 8500 {
 				pipe.HSet(b.ctx, b.key("q", id), "timestamp", 9000)
 				stay = append(stay, id)
 			} else {
@@ -236,7 +236,7 @@ func TestRetryAllInSteps(t *testing.T) {
 	onServers(t, nil, func(b *bench) {
 		pipe := b.c.Pipeline()
 		var want []string
-		for i := range 20000 {
+		for i := range b.medium {
 			id := fmt.Sprintf("%05d", i)
 			want = append(want, id)
 			pipe.HSet(b.ctx, b.key("q", id), "name", "n", "finishedOn", 5)

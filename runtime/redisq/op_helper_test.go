@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -22,22 +23,29 @@ type bench struct {
 	t   *testing.T
 	c   *redis.Client
 	ctx context.Context //nolint:containedctx // of the test
+	// long is how many jobs a long list has, more than one step of 10000 takes,
+	// and medium is enough for some steps of 1000: the in-process server is slow
+	// with long lists, ten times more so under the race detector.
+	long, medium int
 }
 
 // onServers runs a test on a Redis server and on the in-process one.
 func onServers(t *testing.T, opts []Option, test func(b *bench)) {
 	t.Helper()
-	run := func(name string, server func(testing.TB) *testredis.Server) {
+	run := func(name string, server func(testing.TB) *testredis.Server, long, medium int) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := server(t).Client(t)
+			o := server(t).Options()
+			o.ReadTimeout = 5 * time.Minute
+			c := redis.NewClient(o)
+			t.Cleanup(func() { _ = c.Close() })
 			s, err := New(c, opts...)
 			require.NoError(t, err)
-			test(&bench{Store: s, t: t, c: c, ctx: t.Context()})
+			test(&bench{Store: s, t: t, c: c, ctx: t.Context(), long: long, medium: medium})
 		})
 	}
-	run("redis", testredis.Shared)
-	run("in-process", testredis.Mini)
+	run("redis", testredis.Shared, 20000, 20000)
+	run("in-process", testredis.Mini, 10500, 3500)
 }
 
 // do runs a command, which must succeed.

@@ -23,15 +23,17 @@ func (s *Store) Pause(ctx context.Context, queue string) error {
 
 // Resume implements [storage.Operator].
 func (s *Store) Resume(ctx context.Context, queue string) error {
-	left, err := s.resumeStep(ctx, queue, true)
+	left, err := s.resumePart(ctx, queue, true, resumeStep)
 	for err == nil && left > 0 {
-		left, err = s.resumeStep(ctx, queue, false)
+		left, err = s.resumePart(ctx, queue, false, resumeStep)
 	}
 	return err
 }
 
-func (s *Store) resumeStep(ctx context.Context, queue string, first bool) (left int64, err error) {
-	return s.runInt(ctx, "resume", queue, flag(first), resumeStep)
+// resumePart takes back at most some of the jobs that were set aside, and
+// returns how many are left.
+func (s *Store) resumePart(ctx context.Context, queue string, first bool, most int) (left int64, err error) {
+	return s.runInt(ctx, "resume", queue, flag(first), most)
 }
 
 // SetConcurrency implements [storage.Operator].

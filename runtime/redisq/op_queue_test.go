@@ -1,6 +1,7 @@
 package redisq
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -110,22 +111,24 @@ func TestJobsThatArriveWhilePaused(t *testing.T) {
 func TestResumeOfLongListsWorksInSteps(t *testing.T) {
 	t.Parallel()
 	onServers(t, nil, func(b *bench) {
-		all := b.many("q", "wait", 20000)
-		aside := make([]any, 8000)
+		all := b.many("q", "wait", b.medium)
+		aside := make([]any, b.medium*2/5)
+		step := b.medium / 3
 		for i := range aside {
 			aside[i] = all[i]
 		}
-		// The 8000 that run first were set aside.
+		// Those that run first were set aside.
 		b.do("ltrim", b.key("q", "wait"), 0, len(all)-len(aside)-1)
-		for i := 0; i < len(aside); i += 1000 {
-			b.do(append([]any{"lpush", b.key("q", "paused")}, aside[i:i+1000]...)...)
+		slices.Reverse(aside)
+		for i := 0; i < len(aside); i += 100 {
+			b.do(append([]any{"rpush", b.key("q", "paused")}, aside[i:i+100]...)...)
 		}
 		b.do("hset", b.key("q", "meta"), "paused", "1")
 
-		left, err := b.resumeStep(b.ctx, "q", true)
+		left, err := b.resumePart(b.ctx, "q", true, step)
 		require.NoError(b.t, err)
-		require.EqualValues(b.t, len(aside)-resumeStep, left)
-		require.Len(b.t, b.list("q", "wait"), len(all)-len(aside)+resumeStep)
+		require.EqualValues(b.t, len(aside)-step, left)
+		require.Len(b.t, b.list("q", "wait"), len(all)-len(aside)+step)
 		require.NoError(b.t, b.Resume(b.ctx, "q"))
 		require.Equal(b.t, sorted(all), sorted(b.list("q", "wait")))
 		require.False(b.t, b.exists("q", "paused"))

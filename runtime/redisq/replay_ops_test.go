@@ -188,7 +188,7 @@ func replayPause(ctx context.Context, s *Store, r *vectors.Record) (any, error) 
 	if a.Action == "paused" {
 		return vectors.NoReply, s.Pause(ctx, queue)
 	}
-	_, err = s.resumeStep(ctx, queue, a.EmitEvent)
+	_, err = s.resumePart(ctx, queue, a.EmitEvent, resumeStep)
 	return vectors.NoReply, err
 }
 

@@ -24,11 +24,12 @@ function L.take_out(b, id)
   return 'unknown'
 end
 
--- The children of a job: with all, first those that are done, then the pending ones. A set has no order of its own, and
--- servers differ in it: sorted, a removal takes the same course everywhere.
+-- The children of a job: with all, first those that are done, then the pending ones. Sets and hashes have no order of
+-- their own, and servers differ in it: sorted, a removal takes the same course everywhere.
 function L.children(key, all)
   local out = {}
   local function add(keys)
+    table.sort(keys)
     for _, k in ipairs(keys) do out[#out + 1] = k end
   end
   if all then
@@ -36,9 +37,7 @@ function L.children(key, all)
     add(rc('HKEYS', key .. ':failed'))
     add(rc('ZRANGE', key .. ':unsuccessful', 0, -1))
   end
-  local pending = rc('SMEMBERS', key .. ':dependencies')
-  table.sort(pending)
-  add(pending)
+  add(rc('SMEMBERS', key .. ':dependencies'))
   return out
 end
 
