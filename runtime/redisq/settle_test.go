@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullmq-gen/bullmq-gen/internal/testredis"
+	"github.com/bullmq-gen/bullmq-gen/internal/vectors"
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
@@ -518,4 +520,35 @@ func TestCommonPolicyIsThatOfMost(t *testing.T) {
 	require.Equal(t, policy{count: 3, limit: 1000}, keep(5, 4, 3, 3, 3))
 	require.Equal(t, policy{count: -1, age: 1, limit: 7}, policyOf(&storage.Keep{Age: time.Microsecond, Limit: 7}))
 	require.Equal(t, policy{count: 0, limit: 1000}, policyOf(&storage.Keep{Remove: true, Count: 5, Age: time.Hour}))
+}
+
+// A server that is out of memory refuses a call before it changes anything, or
+// carries it out as a whole: no job may be left in no state.
+func TestSettleIsWholeWhenMemoryIsShort(t *testing.T) {
+	t.Parallel()
+	srv := testredis.Start(t)
+	b := &bench{Store: openOn(t, srv.URL()), t: t, c: srv.Client(t), ctx: t.Context()}
+	short := func(maxmemory string) { require.NoError(t, b.c.ConfigSet(b.ctx, "maxmemory", maxmemory).Err()) }
+	b.mustSettle(settleAt(0)) // a server that is out of memory takes no new script
+	for _, kind := range []storage.SettleKind{
+		storage.Completed, storage.Failed, storage.RetryNow, storage.RetryLater, storage.DelayedUntil, storage.BackToWait,
+	} {
+		srv.FlushAll()
+		b.mustSettle(settleAt(0))
+		b.take("1", "2", "3")
+		b.waiting("q", "wait", "4", "5")
+		before := b.state()
+		short("1")
+		reply, err := b.Settle(b.ctx, "q", settleAt(2, settledAs(kind, "1"), settledAs(kind, "3")))
+		short("0")
+		if err != nil {
+			require.ErrorContains(t, err, "OOM")
+			require.Empty(t, vectors.Diff(before, b.state()), string(kind))
+			continue
+		}
+		require.Equal(t, []error{nil, nil}, reply.Errs)
+		placed := slices.Concat(b.list("q", "active"), b.list("q", "wait"), b.set("q", "completed"), b.set("q", "failed"), b.set("q", "delayed"))
+		require.ElementsMatch(t, []string{"1", "2", "3", "4", "5"}, placed, string(kind))
+		require.Len(t, reply.Jobs, 2)
+	}
 }
