@@ -197,6 +197,7 @@ type SettleRequest struct {
 	// call sent again can find what the first sending took. "0": no locks.
 	Token string
 	// Worker is the worker's name, kept with each job that it takes, or empty.
+	// The jobs to be settled were taken under the same name.
 	Worker string
 	// Lock is how long the locks of taken jobs last.
 	Lock time.Duration
@@ -217,7 +218,9 @@ type SettleReply struct {
 	Errs []error
 	// Jobs are the taken ones, in the order in which they are to start.
 	Jobs []Record
-	// Limited is how long no job may be started because of a rate limit; 0: none is in force.
+	// Limited is how long no job may be started because of a rate limit; 0: none
+	// is in force, or none was met. One that was set by hand is met also by a job
+	// that goes back to wait, and then no job is taken.
 	Limited time.Duration
 	// Due is when the earliest delayed job becomes due. It is zero when there is
 	// none, when a job was taken, or when nothing may be taken now.
