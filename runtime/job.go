@@ -64,6 +64,9 @@ type ActiveJob struct {
 	state  atomic.Int32 // a jobState
 	end    storage.Settlement
 	err    error // what the handler returned, nil when it completed
+
+	prev, next *ActiveJob // in the pump's list of held jobs
+	listed     bool
 }
 
 // jobState is how far this worker is with a job.

@@ -32,15 +32,16 @@ type pump struct {
 	idler *sync.Cond // of the idle loop, when there may be something to wait for
 	calls atomic.Uint64
 
+	slots  *slots
 	member *poolMember // in a pool shared with other workers, or nil
 
 	mu       sync.Mutex
-	finished []*ActiveJob          // have an outcome to be sent
-	held     map[*ActiveJob]string // taken and not settled, with their ids
-	running  int                   // handlers
-	asked    int                   // slots that a call under way may fill
-	takes    int                   // calls under way that only take
-	limit    int                   // slots
+	finished []*ActiveJob // have an outcome to be sent
+	held     jobList      // taken and not settled
+	running  int          // handlers
+	asked    int          // slots that a call under way may fill
+	takes    int          // calls under way that only take
+	limit    int          // slots
 	paused   bool
 	stopping bool      // takes nothing more
 	over     bool      // lanes end
@@ -50,7 +51,7 @@ type pump struct {
 }
 
 func newPump(w *Worker) *pump {
-	p := &pump{w: w, held: map[*ActiveJob]string{}, limit: w.cfg.concurrency}
+	p := &pump{w: w, slots: newSlots(w), limit: w.cfg.concurrency}
 	p.wake, p.idler = sync.NewCond(&p.mu), sync.NewCond(&p.mu)
 	return p
 }
@@ -79,7 +80,7 @@ func (p *pump) next() (*storage.SettleRequest, []*ActiveJob, int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for {
-		if p.over || p.stopping && len(p.held) == 0 && p.asked == 0 {
+		if p.over || p.stopping && p.held.size == 0 && p.asked == 0 {
 			p.over = true
 			p.wake.Broadcast()
 			p.idler.Broadcast()
@@ -87,6 +88,9 @@ func (p *pump) next() (*storage.SettleRequest, []*ActiveJob, int) {
 		}
 		if len(p.finished) > 0 || p.mayTake() {
 			if jobs, take := p.batch(); len(jobs) > 0 || take > 0 {
+				if len(p.finished) > 0 || p.mayTake() && p.room() > 0 {
+					p.wake.Signal() // there is enough for another lane
+				}
 				return p.request(jobs, take), jobs, take
 			}
 		}
@@ -121,7 +125,7 @@ func (p *pump) room() int {
 
 // mayTake tells whether a call that only takes is worth making.
 func (p *pump) mayTake() bool {
-	return !p.drained && p.takes == 0 && !p.limited.After(time.Now())
+	return !p.drained && p.takes == 0 && (p.limited.IsZero() || !p.limited.After(time.Now()))
 }
 
 func (p *pump) request(jobs []*ActiveJob, take int) *storage.SettleRequest {
@@ -169,20 +173,19 @@ func (p *pump) settled(ctx context.Context, jobs []*ActiveJob, errs []error) {
 	if len(jobs) == 0 {
 		return
 	}
-	var again []*ActiveJob
 	for i, j := range jobs {
 		if !p.w.conclude(ctx, j, errs[i]) {
 			j.state.Store(jobHeld)
-			again = append(again, j)
 		}
 	}
 	p.mu.Lock()
 	for _, j := range jobs {
 		if j.state.Load() == jobGone {
-			delete(p.held, j)
+			p.held.remove(j)
+		} else {
+			p.finished = append(p.finished, j)
 		}
 	}
-	p.finished = append(p.finished, again...)
 	p.mu.Unlock()
 }
 
@@ -196,7 +199,7 @@ func (p *pump) took(ctx context.Context, req *storage.SettleRequest, reply *stor
 	run, over := p.w.overLimit(ctx, jobs)
 	p.mu.Lock()
 	for _, j := range jobs {
-		p.held[j] = j.ID
+		p.held.add(j)
 	}
 	p.finished = append(p.finished, over...)
 	p.running += len(run)
@@ -207,13 +210,15 @@ func (p *pump) took(ctx context.Context, req *storage.SettleRequest, reply *stor
 	if asked > 0 {
 		p.note(reply, asked, now)
 	}
+	idle := p.nothing()
 	p.mu.Unlock()
 	p.member.release(asked - len(run))
 	for _, j := range run {
-		go p.w.execute(j)
+		p.slots.start(j)
 	}
-	p.wake.Broadcast()
-	p.idler.Signal()
+	if idle {
+		p.idler.Signal()
+	}
 }
 
 // note remembers what a take said about the queue.
@@ -249,15 +254,22 @@ func (p *pump) finish(j *ActiveJob) {
 	p.mu.Lock()
 	p.running--
 	if j.state.Load() == jobGone {
-		delete(p.held, j)
+		p.held.remove(j)
 	} else {
 		p.finished = append(p.finished, j)
 	}
+	idle := p.nothing()
 	p.mu.Unlock()
 	p.member.release(1)
 	p.wake.Signal()
-	p.idler.Signal()
+	if idle {
+		p.idler.Signal()
+	}
 }
+
+// nothing tells whether the last take found nothing, or a limit keeps from
+// taking: only then has the idle loop something to do.
+func (p *pump) nothing() bool { return p.drained || !p.limited.IsZero() }
 
 // poke makes the pump look whether there is room now.
 func (p *pump) poke() {
@@ -272,8 +284,8 @@ func (p *pump) poke() {
 func (p *pump) lose(id, token string) *ActiveJob {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for j, held := range p.held {
-		if held == id && j.token == token && j.state.CompareAndSwap(jobHeld, jobGone) {
+	for j := range p.held.all() {
+		if j.record.ID == id && j.token == token && j.state.CompareAndSwap(jobHeld, jobGone) {
 			p.drop(j)
 			return j
 		}
@@ -286,7 +298,7 @@ func (p *pump) drop(lost *ActiveJob) {
 	for i, j := range p.finished {
 		if j == lost {
 			p.finished = append(p.finished[:i], p.finished[i+1:]...)
-			delete(p.held, lost)
+			p.held.remove(lost)
 			return
 		}
 	}
@@ -297,7 +309,7 @@ func (p *pump) locks(before time.Time) []*ActiveJob {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var jobs []*ActiveJob
-	for j := range p.held {
+	for j := range p.held.all() {
 		if j.taken.Before(before) && j.state.Load() == jobHeld {
 			jobs = append(jobs, j)
 		}
@@ -319,8 +331,8 @@ func (p *pump) cancel(id string, cause error) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	found := false
-	for j, held := range p.held {
-		if held == id {
+	for j := range p.held.all() {
+		if j.record.ID == id {
 			j.cancel(cause)
 			found = true
 		}
@@ -367,8 +379,8 @@ func (p *pump) beginStop() {
 func (p *pump) abandon() int {
 	p.mu.Lock()
 	p.over = true
-	n := len(p.held)
-	for j := range p.held {
+	n := p.held.size
+	for j := range p.held.all() {
 		j.state.Store(jobGone)
 	}
 	p.mu.Unlock()

@@ -53,6 +53,7 @@ func (w *Worker) Start(ctx context.Context) error {
 	go func() {
 		<-stopCtx.Done()
 		w.endErr = w.shutdown(&pumping, handlerCancel, abandon)
+		w.pump.slots.end()
 		stop()
 		besideStop()
 		beside.Wait()

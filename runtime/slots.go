@@ -1,0 +1,32 @@
+package bullmq
+
+// slots run handlers. A goroutine that is done with a job waits for the next
+// one: a new one would have to grow its stack first, which takes longer than a
+// small handler.
+type slots struct {
+	w    *Worker
+	jobs chan *ActiveJob
+}
+
+func newSlots(w *Worker) *slots { return &slots{w, make(chan *ActiveJob)} }
+
+// start runs a job. How many run at once is the pump's to know.
+func (s *slots) start(j *ActiveJob) {
+	select {
+	case s.jobs <- j:
+	default:
+		go s.serve(j)
+	}
+}
+
+// serve runs a job and then others. It ends with the worker, or with a handler
+// that calls runtime.Goexit.
+func (s *slots) serve(j *ActiveJob) {
+	for j != nil {
+		s.w.execute(j)
+		j = <-s.jobs
+	}
+}
+
+// end lets the goroutines go. Nothing may be started any more.
+func (s *slots) end() { close(s.jobs) }
