@@ -130,11 +130,20 @@ func NoResult[P any](h func(context.Context, *Job[P]) error) func(context.Contex
 // Decode makes a typed job of one that was taken by hand, see Manual. What is
 // wrong with the payload is an unrecoverable error.
 func (t *Task[P, R]) Decode(a *ActiveJob) (*Job[P], error) {
-	job := &Job[P]{ActiveJob: a}
-	if err := decodeJSON(a.record.Data, t.spec.Required, &job.Data); err != nil {
-		return nil, Unrecoverable(fmt.Errorf("payload of task %q, job %q: %w", t.spec.Name, a.ID, err))
+	data, err := t.DecodeRecord(&a.record)
+	if err != nil {
+		return nil, Unrecoverable(err)
 	}
-	return job, nil
+	return &Job[P]{ActiveJob: a, Data: data}, nil
+}
+
+// DecodeRecord reads the payload of a stored job, as it is read for a handler.
+func (t *Task[P, R]) DecodeRecord(r *Record) (P, error) {
+	var data P
+	if err := decodeJSON(r.Data, t.spec.Required, &data); err != nil {
+		return data, fmt.Errorf("payload of task %q, job %q: %w", t.spec.Name, r.ID, err)
+	}
+	return data, nil
 }
 
 // group is the group of a job by its payload; empty: none, or the payload does
