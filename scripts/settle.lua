@@ -4,7 +4,8 @@
 -- Whatever is common to many jobs is done once for all. A job is settled in bulk if it is completed, has no children, no parent and no
 -- deduplication id, and is kept as the call says; the others follow one after the other in the order given, but those that go back to
 -- wait last, from the last to the first, so that the first stands first in line. The state after the call is the one that settling
--- them singly in that order leaves.
+-- them singly in that order leaves. Due jobs are made to wait before all this if one is retried at once, and after it if any are to
+-- be taken.
 --
 -- KEYS  1 a key of the queue
 -- ARGV  1 base  2 mode  3 now (ms)  4 how many to take  5 token to take with ('0': no locks)  6 time of locks (ms)

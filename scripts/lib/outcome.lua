@@ -1,4 +1,4 @@
--- needs: finish requeue jobkeys
+-- needs: finish requeue events
 -- What became of one job, as a request to settle says it.
 
 -- Writes why an attempt failed. An empty stack or context is not written, nor is a reason without a stack that is empty itself.
