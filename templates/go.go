@@ -49,6 +49,9 @@ func Go(o *model.Output, p *model.Package, names *Names, options Options) ([]byt
 	if p.Constraint != "" {
 		f.HeaderComment("//go:build " + p.Constraint)
 	}
+	if slices.ContainsFunc(p.Tasks, func(t *model.Task) bool { return deprecation(t.Doc) != "" }) {
+		f.HeaderComment("//lint:file-ignore SA1019 Deprecated tasks stay until their last jobs are gone.")
+	}
 	f.PackageComment(fmt.Sprintf("// Package %s is the typed client and worker API of package %s.", o.Name, p.Name))
 	names.declare(f.File)
 
@@ -70,11 +73,12 @@ func Go(o *model.Output, p *model.Package, names *Names, options Options) ([]byt
 }
 
 // tidy puts the imports of the standard library apart from others, as people
-// do, and the build constraint apart from the header, and ends the file with a
-// newline.
+// do, and directives apart from the header, and ends the file with a newline.
 func tidy(code []byte) []byte {
 	code = append(bytes.TrimRight(code, "\n"), '\n')
-	code = bytes.Replace(code, []byte("\n//go:build"), []byte("\n\n//go:build"), 1)
+	for _, directive := range []string{"\n//go:build", "\n//lint:file-ignore"} {
+		code = bytes.Replace(code, []byte(directive), []byte("\n"+directive), 1)
+	}
 	const open, end = "import (\n", ")\n"
 	head, rest, ok := bytes.Cut(code, []byte(open))
 	if !ok {

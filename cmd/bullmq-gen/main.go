@@ -37,8 +37,7 @@ Flags:
 
 Exit status: 0 all is well; 1 there are errors in the source, or with -check
 something would change; 2 trouble, and with -check also errors in the source.
-Directives are described at
-https://github.com/bullmq-gen/bullmq-gen/blob/main/docs/directives.md
+Directives: docs/directives.md of https://github.com/bullmq-gen/bullmq-gen
 `
 
 // The exit status.

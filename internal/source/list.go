@@ -53,9 +53,9 @@ type Listed struct {
 // Module is the Go module of a package; its path is "" when there is none.
 type Module struct{ Path, Dir string }
 
-// mention is what makes a file worth a closer look: a directive, or a comment
-// that may be meant as one.
-var mention = regexp.MustCompile(`(?i)//[ \t]*bullmq[ \t]*:[ \t]*[a-z]`)
+// mention is what makes a file worth a closer look: a line with a directive,
+// or with a comment that may be meant as one.
+var mention = regexp.MustCompile(`(?im)^[ \t]*//[ \t]*bullmq[ \t]*:[ \t]*[a-z]`)
 
 // list finds the packages that the patterns match and looks for directives in
 // their text. It asks the go command for no types: only packages with
