@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -15,17 +16,43 @@ import (
 // without HTML escaping, so that its bytes are those that Node writes, and
 // with an error for what has no true form there.
 func encodeJSON(v any) ([]byte, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	if _, none := v.(None); none {
+		return []byte("null"), nil
+	}
+	e := encoders.Get().(*encoder)
+	defer e.release()
+	if err := e.json.Encode(v); err != nil {
 		return nil, err
 	}
-	text := bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
+	text := bytes.TrimSuffix(e.text.Bytes(), []byte("\n"))
 	if err := checkText(v, text); err != nil {
 		return nil, err
 	}
-	return text, nil
+	return bytes.Clone(text), nil
+}
+
+// encoder writes JSON into a buffer that is used again.
+type encoder struct {
+	text bytes.Buffer
+	json *json.Encoder
+}
+
+var encoders = sync.Pool{New: func() any {
+	e := &encoder{}
+	e.json = json.NewEncoder(&e.text)
+	e.json.SetEscapeHTML(false)
+	return e
+}}
+
+// maxKeptBuffer is the largest buffer that is kept for the next payload.
+const maxKeptBuffer = 64 << 10
+
+func (e *encoder) release() {
+	if e.text.Cap() > maxKeptBuffer {
+		return
+	}
+	e.text.Reset()
+	encoders.Put(e)
 }
 
 // checkText finds what encoding/json lets pass: invalid UTF-8, which it
@@ -175,31 +202,4 @@ func dotted(field string) string {
 		return ""
 	}
 	return "." + field
-}
-
-// missingMembers are the names that are no members of the top-level object.
-func missingMembers(text []byte, required []string) []string {
-	present := map[string]bool{}
-	dec := json.NewDecoder(bytes.NewReader(text))
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
-		return required
-	}
-	for dec.More() {
-		name, err := dec.Token()
-		if err != nil {
-			break
-		}
-		present[name.(string)] = true // a member's name is a string in text that decoded before
-		var skip json.RawMessage
-		if dec.Decode(&skip) != nil {
-			break
-		}
-	}
-	var missing []string
-	for _, r := range required {
-		if !present[r] {
-			missing = append(missing, strconv.Quote(r))
-		}
-	}
-	return missing
 }

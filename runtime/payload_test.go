@@ -2,9 +2,12 @@ package bullmq
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 )
@@ -95,4 +98,58 @@ func TestPayloadsNeverDecodeToZeroValues(t *testing.T) {
 	require.NoError(t, decodeJSON([]byte("null"), nil, &raw))
 	var c checked
 	require.Error(t, decodeJSON([]byte(`{"n":-1}`), nil, &c))
+}
+
+func TestRequiredMembersAreFoundWhereverTheyStand(t *testing.T) {
+	t.Parallel()
+	many := make([]string, 40)
+	object := []byte("{")
+	for i := range many {
+		many[i] = "m" + strconv.Itoa(i)
+		object = fmt.Appendf(object, "%q:%d,", many[i], i)
+	}
+	object = append(object, `"last":0}`...)
+	require.Empty(t, missingMembers(object, many))
+	require.Equal(t, []string{`"m40"`}, missingMembers(object, append(many, "m40")))
+	for text, missing := range map[string][]string{
+		`{"a":1,"b":2}`:                            nil,
+		" {\n\t\"b\" : [1,2] , \"a\" : null } ":    nil,
+		`{"\u0061":1,"b":"}"}`:                     nil,
+		`{"x":{"a":1,"b":2}}`:                      {`"a"`, `"b"`},
+		`{"x":["a","b",{"a":[{}]}],"b":0}`:         {`"a"`},
+		`{"x":"a","y":"\",\"a\":1,\"b\":1","b":0}`: {`"a"`},
+		`{"a":"b"}`:                                {`"b"`},
+		`{"x":"\\","a":{"b":1},"b":[]}`:            nil,
+		`{"a":1,"a":2}`:                            {`"b"`},
+		`["a","b"]`:                                {`"a"`, `"b"`},
+		`"a"`:                                      {`"a"`, `"b"`},
+		`{}`:                                       {`"a"`, `"b"`},
+		`17`:                                       {`"a"`, `"b"`},
+	} {
+		require.True(t, json.Valid([]byte(text)), text)
+		require.Equal(t, missing, missingMembers([]byte(text), []string{"a", "b"}), text)
+	}
+}
+
+// FuzzMembers compares with encoding/json.
+func FuzzMembers(f *testing.F) {
+	for _, s := range []string{`{"a":1,"b":{"c":[]}}`, `{"\u0061\ud83d\ude00":"\"{,"}`, `[{"a":1}]`, ` {"x" : "y"} `} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if !json.Valid(text) || !utf8.Valid(text) {
+			t.Skip("no JSON")
+		}
+		var want map[string]json.RawMessage
+		_ = json.Unmarshal(text, &want) // what is no object has no members
+		got := map[string]bool{}
+		eachMember(text, func(name []byte) bool {
+			got[string(name)] = true
+			return true
+		})
+		for name := range want {
+			require.True(t, got[name], "%q of %q", name, text)
+		}
+		require.Len(t, got, len(want))
+	})
 }

@@ -1,0 +1,89 @@
+package bullmq
+
+import (
+	"encoding/json"
+	"strconv"
+)
+
+// missingMembers are the required names, quoted, that are no members of the
+// top-level object. The text is known to be JSON: this only looks where names
+// are, since a payload is read for each job.
+func missingMembers(text []byte, required []string) []string {
+	var few [32]bool
+	found := few[:min(len(required), len(few))]
+	if len(required) > len(few) {
+		found = make([]bool, len(required))
+	}
+	left := len(required)
+	eachMember(text, func(name []byte) bool {
+		for i, r := range required {
+			if !found[i] && string(name) == r {
+				found[i] = true
+				left--
+			}
+		}
+		return left > 0
+	})
+	if left == 0 {
+		return nil
+	}
+	var missing []string
+	for i, r := range required {
+		if !found[i] {
+			missing = append(missing, strconv.Quote(r))
+		}
+	}
+	return missing
+}
+
+// eachMember calls f with the name of each member of the top-level object, as
+// long as f wants more. Text that is no object has none.
+func eachMember(text []byte, f func(name []byte) bool) {
+	depth, name := 0, false // name: the next string at depth 1 is a name
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '{', '[':
+			depth++
+			name = depth == 1 && text[i] == '{'
+			if depth == 1 && !name {
+				return
+			}
+		case '}', ']':
+			depth--
+		case ',':
+			name = depth == 1
+		case '"':
+			end := stringEnd(text, i)
+			if depth == 0 || name && !f(unquoted(text[i:end])) {
+				return
+			}
+			name = false
+			i = end - 1
+		}
+	}
+}
+
+// stringEnd is the place after the string that begins at a place.
+func stringEnd(text []byte, from int) int {
+	for i := from + 1; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(text)
+}
+
+// unquoted is what a JSON string says.
+func unquoted(quoted []byte) []byte {
+	for _, c := range quoted {
+		if c == '\\' {
+			var s string
+			_ = json.Unmarshal(quoted, &s) // a string in text that was decoded before
+			return []byte(s)
+		}
+	}
+	return quoted[1 : len(quoted)-1]
+}
