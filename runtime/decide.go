@@ -20,8 +20,8 @@ type ending struct {
 	now    time.Time
 	starts int // how many starts the worker allows; 0: any number
 
-	keepCompleted, keepFailed *Retention // for jobs that do not say
-	delay                     func() (time.Duration, error)
+	keepCompleted, keepFailed *Retention                                     // for jobs that do not say
+	delay                     func(*ActiveJob, error) (time.Duration, error) // before the next attempt
 }
 
 // decide tells what becomes of a job. It is the one place where that is decided.
@@ -67,7 +67,7 @@ func (e *ending) retry(s *storage.Settlement) (time.Duration, bool) {
 	if e.starts > 0 && e.starts <= j.record.AttemptsStarted {
 		return 0, false
 	}
-	delay, err := e.delay()
+	delay, err := e.delay(j, e.err)
 	if err != nil {
 		s.Reason += " (not retried: " + err.Error() + ")"
 		return 0, false

@@ -16,7 +16,7 @@ func TestDecide(t *testing.T) {
 	t.Parallel()
 	boom := errors.New("boom")
 	now := time.UnixMilli(1700000000000)
-	soon := func() (time.Duration, error) { return time.Second, nil }
+	soon := func(*ActiveJob, error) (time.Duration, error) { return time.Second, nil }
 	tests := []struct {
 		name string
 		o    Options
@@ -40,9 +40,9 @@ func TestDecide(t *testing.T) {
 			storage.Settlement{Kind: storage.Failed, Attempts: 9, Reason: "x: boom", Stack: []byte(`["x: boom"]`)}},
 		{"too many starts", Options{Attempts: 9}, storage.Record{AttemptsStarted: 2}, ending{err: boom, starts: 2},
 			storage.Settlement{Kind: storage.Failed, Attempts: 9, Reason: "boom", Stack: []byte(`["boom"]`)}},
-		{"the strategy says no", Options{Attempts: 9}, storage.Record{}, ending{err: boom, delay: func() (time.Duration, error) { return -1, nil }},
+		{"the strategy says no", Options{Attempts: 9}, storage.Record{}, ending{err: boom, delay: func(*ActiveJob, error) (time.Duration, error) { return -1, nil }},
 			storage.Settlement{Kind: storage.Failed, Attempts: 9, Reason: "boom", Stack: []byte(`["boom"]`)}},
-		{"no such strategy", Options{Attempts: 9}, storage.Record{}, ending{err: boom, delay: func() (time.Duration, error) { return 0, errors.New("none") }},
+		{"no such strategy", Options{Attempts: 9}, storage.Record{}, ending{err: boom, delay: func(*ActiveJob, error) (time.Duration, error) { return 0, errors.New("none") }},
 			storage.Settlement{Kind: storage.Failed, Attempts: 9, Reason: "boom (not retried: none)", Stack: []byte(`["boom"]`)}},
 		{"delayed until", Options{}, storage.Record{}, ending{err: DelayUntil(now.Add(time.Minute))},
 			storage.Settlement{Kind: storage.DelayedUntil, Delay: time.Minute}},
@@ -65,7 +65,7 @@ func TestDecide(t *testing.T) {
 			tt.e.job = &ActiveJob{ID: "1", token: "t", Options: &tt.o, record: tt.rec}
 			tt.e.now = now
 			if tt.e.delay == nil {
-				tt.e.delay = func() (time.Duration, error) { return 0, nil }
+				tt.e.delay = func(*ActiveJob, error) (time.Duration, error) { return 0, nil }
 			}
 			tt.want.ID, tt.want.Token = "1", "t"
 			require.Equal(t, tt.want, decide(&tt.e))

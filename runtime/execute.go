@@ -57,7 +57,8 @@ func (w *Worker) call(j *ActiveJob) ([]byte, error) {
 	if err := w.refuse(j); err != nil {
 		return nil, Unrecoverable(err)
 	}
-	ctx := context.Context(&jobContext{Context: j.ctx, job: j})
+	j.handed = jobContext{Context: j.ctx, job: j}
+	ctx := context.Context(&j.handed)
 	if t := j.Options.Timeout; t > 0 {
 		limited, cancel := context.WithTimeoutCause(ctx, t, ErrTimeout)
 		defer cancel()
@@ -65,10 +66,13 @@ func (w *Worker) call(j *ActiveJob) ([]byte, error) {
 	}
 	w.hooks.active(j)
 	value, err := w.handlers[j.Name](ctx, j)
+	if err == nil {
+		return value, nil
+	}
 	if herr := w.hold(context.WithoutCancel(ctx), j, err); herr != nil {
 		w.report(fmt.Errorf("bullmq: rate limit of queue %q: %w", j.Queue, herr))
 	}
-	return value, err
+	return nil, err
 }
 
 // hold sets the rate limit that a handler asked for with RateLimited. It does
@@ -107,7 +111,7 @@ func (w *Worker) end(j *ActiveJob, value []byte, err error, stack string) {
 	e := &ending{
 		job: j, value: value, err: err, stack: stack, cause: cause, now: w.now(), starts: w.cfg.maxStarted,
 		keepCompleted: w.cfg.keepCompleted, keepFailed: w.cfg.keepFailed,
-		delay: func() (time.Duration, error) { return w.backoffOf(j, err) },
+		delay: w.backoff,
 	}
 	j.end, j.err = decide(e), err
 	w.pump.finish(j)
@@ -159,7 +163,7 @@ func (w *Worker) failInstead(j *ActiveJob, refused error) bool {
 	j.err = err
 	j.end = decide(&ending{
 		job: j, err: err, now: w.now(), starts: w.cfg.maxStarted, keepFailed: w.cfg.keepFailed,
-		delay: func() (time.Duration, error) { return w.backoffOf(j, err) },
+		delay: w.backoff,
 	})
 	return false
 }

@@ -61,6 +61,7 @@ type ActiveJob struct {
 	taken  time.Time // when the lock was set or renewed last, by the monotonic clock
 	ctx    context.Context
 	cancel context.CancelCauseFunc
+	handed jobContext   // what the handler gets, or what its timeout is made from
 	state  atomic.Int32 // a jobState
 	end    storage.Settlement
 	err    error // what the handler returned, nil when it completed

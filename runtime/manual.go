@@ -133,7 +133,7 @@ func (m *Manual) Finish(ctx context.Context, j *ActiveJob, result any, err error
 	end := decide(&ending{
 		job: j, value: value, err: err, now: w.now(), starts: w.cfg.maxStarted,
 		keepCompleted: w.cfg.keepCompleted, keepFailed: w.cfg.keepFailed,
-		delay: func() (time.Duration, error) { return w.backoffOf(j, err) },
+		delay: w.backoff,
 	})
 	if herr := w.hold(ctx, j, err); herr != nil {
 		return herr

@@ -44,6 +44,7 @@ type Worker struct {
 	pump    *pump
 	hooks   *hookQueue
 	outage  outage
+	backoff func(*ActiveJob, error) (time.Duration, error) // backoffOf
 	options optionCache
 }
 
@@ -74,6 +75,7 @@ func NewWorker(c *Client, q *QueueSpec, opts ...WorkerOption) (*Worker, error) {
 	}
 	w.hooks = newHookQueue(w.cfg.hooks, w.log)
 	w.pump = newPump(w)
+	w.backoff = w.backoffOf
 	return w, nil
 }
 
