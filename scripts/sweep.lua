@@ -1,9 +1,9 @@
 -- lib: orphan
--- Deletes what is left of deduplication ids whose job is gone, of schedulers that are not listed, and of their jobs that
--- are in no state.
+-- Deletes what is left of deduplication ids whose job is gone, of schedulers that are not listed, of their jobs that are
+-- in no state, and the keys that are ours alone.
 -- KEYS: 1 any key of the queue.
 -- ARGV: 1 base, 2 mode, then in turn a kind and an id: "de" and a deduplication id, "repeat" and a scheduler's id, "job"
---       and the id of a scheduler's job.
+--       and the id of a scheduler's job, "gen" and the rest of an own key.
 -- Reply: how many keys were deleted.
 local n = 0
 
@@ -12,7 +12,7 @@ local function is_queue(name)
   local meta = B .. name .. ':meta'
   return rc('TYPE', meta).ok == 'hash' and rc('HEXISTS', meta, 'opts.maxLenEvents') == 1
 end
-local other = { de = is_queue('de'), dn = is_queue('dn'), ['repeat'] = is_queue('repeat') }
+local other = { de = is_queue('de'), dn = is_queue('dn'), ['repeat'] = is_queue('repeat'), gen = is_queue('gen') }
 
 local function delete(kind, id, typ)
   local key = B .. kind .. ':' .. id
@@ -31,6 +31,9 @@ local sweep = {
     if holder and rc('EXISTS', B .. holder) == 1 then return end
     delete('de', id, 'string')
     delete('dn', id, 'hash')
+  end,
+  gen = function(id)
+    if not other.gen then n = n + rc('DEL', B .. 'gen:' .. id) end
   end,
 }
 for i = 3, #ARGV, 2 do sweep[ARGV[i]](ARGV[i + 1]) end

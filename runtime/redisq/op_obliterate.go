@@ -47,9 +47,9 @@ func (s *Store) obliterateStep(ctx context.Context, queue string, force bool, co
 	return s.runInt(ctx, "obliterate", queue, flag(force), count, flag(whole), nowMillis())
 }
 
-// sweep deletes jobs in no state, deduplication ids whose job is gone, and
-// definitions of schedulers that are not listed, of which there are keys among
-// those given.
+// sweep deletes jobs in no state, deduplication ids whose job is gone,
+// definitions of schedulers that are not listed, and keys that are ours alone,
+// of which there are keys among those given.
 func (s *Store) sweep(ctx context.Context, queue string, suffixes []string) error {
 	if _, err := s.removeOrphans(ctx, queue, collect(suffixes, jobOfKey), 0); err != nil {
 		return err
@@ -63,6 +63,9 @@ func (s *Store) sweep(ctx context.Context, queue string, suffixes []string) erro
 	}
 	for _, id := range collect(suffixes, schedulerOfKey) {
 		args = append(args, "repeat", id)
+	}
+	for _, name := range collect(suffixes, ownOfKey) {
+		args = append(args, "gen", name)
 	}
 	if args == nil {
 		return nil
@@ -99,3 +102,6 @@ func dedupOfKey(suffix string) (id string, ok bool) {
 	}
 	return strings.CutPrefix(suffix, "dn:")
 }
+
+// ownOfKey is the rest of a key that peers do not know, "gen:<rest>".
+func ownOfKey(suffix string) (rest string, ok bool) { return strings.CutPrefix(suffix, "gen:") }

@@ -51,6 +51,8 @@ func (b *bench) clutter(queue string) {
 	b.do("zadd", b.key(queue, "priority"), 0, "0")
 	b.do("xadd", b.key(queue, "events"), "*", "event", "added")
 	b.do("hset", b.key(queue, "meta"), "opts.maxLenEvents", 100)
+	b.do("xadd", b.key(queue, "gen:cancel"), "*", "id", "j0")
+	b.do("hset", b.key(queue, "gen:group:a:failed"), "start", 1)
 }
 
 func TestObliterateLeavesNothing(t *testing.T) {
