@@ -3,12 +3,15 @@ package bullmqgen
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/bullmq-gen/bullmq-gen/internal/check"
 	"github.com/bullmq-gen/bullmq-gen/internal/diag"
+	"github.com/bullmq-gen/bullmq-gen/internal/model"
 	"github.com/bullmq-gen/bullmq-gen/internal/naming"
 	"github.com/bullmq-gen/bullmq-gen/internal/source"
 	"github.com/bullmq-gen/bullmq-gen/templates"
@@ -107,22 +110,33 @@ func (r *Result) generate(c Config, from source.Config, loaded *source.Loaded, l
 	if l.Failed() {
 		return nil
 	}
+	if err := emit(outputs, planned, templates.Options{NoGuard: c.NoGuard}); err != nil {
+		return err
+	}
+	for i := range planned {
+		if err := planned[i].compare(l); err != nil {
+			return err
+		}
+	}
+	r.Files = append(planned, orphans...)
+	sortFiles(r.Files)
+	return nil
+}
+
+// emit fills in the contents of the planned files, which are those of the
+// packages of the outputs, in their order.
+func emit(outputs []*model.Output, planned []File, options templates.Options) error {
+	errs := make([]error, len(planned))
+	var wait sync.WaitGroup
+	i := 0
 	for _, o := range outputs {
 		names := templates.NewNames(o)
 		for _, p := range o.Packages {
-			content, err := templates.Go(o, p, names, templates.Options{NoGuard: c.NoGuard})
-			if err != nil {
-				return err
-			}
-			f := &planned[len(r.Files)]
-			f.Content = content
-			if err := f.compare(l); err != nil {
-				return err
-			}
-			r.Files = append(r.Files, *f)
+			file, err := &planned[i], &errs[i]
+			wait.Go(func() { file.Content, *err = templates.Go(o, p, names, options) })
+			i++
 		}
 	}
-	r.Files = append(r.Files, orphans...)
-	sortFiles(r.Files)
-	return nil
+	wait.Wait()
+	return errors.Join(errs...)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bullmq-gen/bullmq-gen/internal/diag"
 	"github.com/bullmq-gen/bullmq-gen/internal/model"
+	"github.com/bullmq-gen/bullmq-gen/internal/naming"
 )
 
 func into[T any](dst *T, parse func(string) (T, error)) func(string) error {
@@ -56,7 +57,11 @@ func (d *Directive) ReadTask(t *model.Task, l *diag.List) (result *Arg) {
 
 // extra reports a second word where one is allowed.
 func (d *Directive) extra(a Arg, l *diag.List) {
-	if !d.reject(a.Text, a.Pos, l) {
+	switch near := naming.Nearest(a.Text, words[d.Name]); {
+	case d.reject(a.Text, a.Pos, l):
+	case near != "":
+		l.Errorf(a.Pos, "unexpected %q in %s; did you mean %q?", a.Text, d, near)
+	default:
 		l.Errorf(a.Pos, "unexpected %q in %s: it takes one QUEUE/NAME, then keys; quote a name with spaces together with its queue", a.Text, d)
 	}
 }

@@ -94,7 +94,7 @@ func moduleOf(dir string) string {
 // packageName is the name of the package in dir: that of the files which the
 // user has there, or else one made from the folder's name.
 func packageName(dir string) string {
-	for _, file := range parseDir(dir, parser.PackageClauseOnly) {
+	for _, file := range parseDir(dir, parser.PackageClauseOnly, nil) {
 		if !ast.IsGenerated(file.syntax) {
 			return file.syntax.Name.Name
 		}
@@ -103,37 +103,39 @@ func packageName(dir string) string {
 }
 
 type parsed struct {
-	name   string
 	fset   *token.FileSet
 	syntax *ast.File
 }
 
-// parseDir parses the Go files of a package's folder, as far as they can be.
-func parseDir(dir string, mode parser.Mode) []parsed {
+// parseDir parses the Go files of a package's folder, as far as they can be,
+// without those to skip.
+func parseDir(dir string, mode parser.Mode, skip []string) []parsed {
 	entries, _ := os.ReadDir(dir) // a folder that is not there has no files
 	var files []parsed
 	for _, e := range entries {
 		name := e.Name()
-		if e.IsDir() || filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".") {
+		if e.IsDir() || !isSource(name) || slices.Contains(skip, name) {
 			continue
 		}
 		fset := token.NewFileSet()
 		file, _ := parser.ParseFile(fset, filepath.Join(dir, name), nil, mode|parser.ParseComments|parser.SkipObjectResolution)
 		if file != nil && file.Name != nil && token.IsIdentifier(file.Name.Name) && file.Name.Name != "_" {
-			files = append(files, parsed{name, fset, file})
+			files = append(files, parsed{fset, file})
 		}
 	}
 	return files
+}
+
+// isSource is true for files that the go command takes for a package's source.
+func isSource(name string) bool {
+	return filepath.Ext(name) == ".go" && !strings.HasSuffix(name, "_test.go") && name[0] != '_' && name[0] != '.'
 }
 
 // Declared returns what the files in dir declare at package level, without
 // those to skip.
 func Declared(dir string, skip []string) []model.Declared {
 	var all []model.Declared
-	for _, f := range parseDir(dir, 0) {
-		if slices.Contains(skip, f.name) {
-			continue
-		}
+	for _, f := range parseDir(dir, 0, skip) {
 		for _, d := range f.syntax.Decls {
 			for _, name := range declaredBy(d) {
 				all = append(all, model.Declared{Name: name.Name, Pos: f.fset.Position(name.Pos())})

@@ -26,6 +26,7 @@ type typeReader struct {
 
 	known   typeutil.Map // of *model.Type
 	aliases map[*types.Alias]*model.Type
+	locks   map[types.Type]string
 	depth   int
 }
 
@@ -39,6 +40,7 @@ func newTypes(loaded []*packages.Package) *typeReader {
 		specs:   map[token.Pos]*ast.TypeSpec{},
 		docs:    map[token.Pos]string{},
 		aliases: map[*types.Alias]*model.Type{},
+		locks:   map[types.Type]string{},
 	}
 	for _, p := range loaded {
 		r.fset = p.Fset
@@ -144,7 +146,7 @@ func (r *typeReader) of(t types.Type) *model.Type {
 		m.Why = r.whyNamed(t)
 	}
 	m.Methods = methodsOf(t)
-	m.Lock = lockIn(t, nil)
+	m.Lock = r.lockIn(t)
 	return m
 }
 
@@ -288,22 +290,26 @@ func methodsOf(t types.Type) model.Methods {
 }
 
 // lockIn says what makes copying a value of t wrong, as go vet sees it.
-func lockIn(t types.Type, above []types.Type) string {
-	for _, seen := range above {
-		if seen == t {
-			return ""
-		}
+func (r *typeReader) lockIn(t types.Type) string {
+	lock, known := r.locks[t]
+	if !known {
+		r.locks[t] = "" // for types that the type checker refused, since they contain themselves
+		lock = r.findLock(t)
+		r.locks[t] = lock
 	}
-	above = append(above, t)
+	return lock
+}
+
+func (r *typeReader) findLock(t types.Type) string {
 	switch u := t.Underlying().(type) {
 	case *types.Array:
-		return lockIn(u.Elem(), above)
+		return r.lockIn(u.Elem())
 	case *types.Struct:
 		if isLock(t) {
 			return types.TypeString(t, (*types.Package).Name)
 		}
 		for f := range u.Fields() {
-			lock := lockIn(f.Type(), above)
+			lock := r.lockIn(f.Type())
 			if lock == "" {
 				continue
 			}
