@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -126,51 +125,4 @@ func finish(result *bullmqgen.Result, o *options, stderr io.Writer) int {
 		return trouble
 	}
 	return ok
-}
-
-// report prints what is to be said: diagnostics to stderr, with -check the
-// differences to stdout, or all as JSON to stdout.
-func report(result *bullmqgen.Result, o *options, stdout, stderr io.Writer) error {
-	if o.json {
-		return printJSON(result, stdout)
-	}
-	for _, d := range result.Diagnostics {
-		fmt.Fprintln(stderr, d)
-	}
-	for _, f := range result.Files {
-		if o.verbose || f.State == bullmqgen.Orphan || o.check && f.State != bullmqgen.Fresh {
-			fmt.Fprintln(stderr, result.Summary(f))
-		}
-	}
-	if !o.check {
-		return nil
-	}
-	if len(result.Changes()) > 0 {
-		fmt.Fprintln(stderr, "generated code is not up to date: run go generate")
-	}
-	_, err := io.WriteString(stdout, result.Diff())
-	return err
-}
-
-type jsonFile struct {
-	Path   string          `json:"path"`
-	Source string          `json:"source"`
-	State  bullmqgen.State `json:"state"`
-}
-
-func printJSON(result *bullmqgen.Result, stdout io.Writer) error {
-	out := struct {
-		Diagnostics []bullmqgen.Diagnostic `json:"diagnostics"`
-		Files       []jsonFile             `json:"files"`
-	}{result.Diagnostics, []jsonFile{}}
-	if out.Diagnostics == nil {
-		out.Diagnostics = []bullmqgen.Diagnostic{}
-	}
-	for _, f := range result.Files {
-		out.Files = append(out.Files, jsonFile{result.Relative(f.Path), f.Source, f.State})
-	}
-	enc := json.NewEncoder(stdout)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(out)
 }
