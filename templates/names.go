@@ -12,13 +12,11 @@ import (
 
 // locals are the names of parameters and of the method receivers in generated
 // code. Nothing else gets them, so nothing is ever shadowed.
-var locals = []string{"ctx", "c", "h", "id", "opts", "p", "ps", "result", "w"}
+var locals = []string{"ctx", "c", "h", "opts", "p", "ps", "result", "w"}
 
-// Names are the names in one output that users do not see: those of its
-// imports and of its variables.
+// Names are the names in one output that users do not see: those of its imports.
 type Names struct {
 	imports map[string]imported // by path
-	vars    map[*model.Task]string
 }
 
 type imported struct{ name, as string }
@@ -44,15 +42,8 @@ func NewNames(o *model.Output) *Names {
 			}
 		}
 	}
-	n := &Names{map[string]imported{}, map[*model.Task]string{}}
+	n := &Names{map[string]imported{}}
 	n.chooseImports(o, &scope)
-	for _, p := range o.Packages {
-		for _, q := range p.Queues {
-			for _, t := range q.Tasks {
-				n.vars[t] = scope.Free(naming.Unexported(t.GoName), "Task", struct{}{})
-			}
-		}
-	}
 	return n
 }
 

@@ -16,7 +16,6 @@ func (f *file) task(q *model.Queue, t *model.Task) {
 	f.declaration(q, t)
 	f.enqueue(q, t)
 	f.enqueueMany(q, t)
-	f.handleOf(t)
 	f.handle(t)
 }
 
@@ -58,7 +57,7 @@ func (f *file) declaration(q *model.Queue, t *model.Task) {
 		l.set("Required", texts(required))
 	}
 	f.jobOptions(t, &l)
-	name := f.names.vars[t]
+	name := t.Var()
 	f.say(prose(fmt.Sprintf("%s is the task %s of queue %s.", name, called(t.Name), called(q.Name)), deprecation(t.Doc)))
 	f.Var().Id(name).Op("=").Add(runtime("NewTask")).Types(f.payload(t), f.result(t)).Custom(
 		jen.Options{Open: "(", Close: ")", Separator: ",", Multi: true},
@@ -170,7 +169,7 @@ func (f *file) enqueue(q *model.Queue, t *model.Task) {
 	f.Func().Id(name).
 		Params(context(), client(), jen.Id("p").Add(f.payload(t)), jen.Id("opts").Op("...").Add(runtime("AddOption"))).
 		Params(f.handleType(t), jen.Error()).
-		Block(jen.Return(jen.Id(f.names.vars[t]).Dot("Add").Call(jen.Id("ctx"), jen.Id("c"), jen.Id("p"), jen.Id("opts").Op("..."))))
+		Block(jen.Return(jen.Id(t.Var()).Dot("Add").Call(jen.Id("ctx"), jen.Id("c"), jen.Id("p"), jen.Id("opts").Op("..."))))
 	f.Line()
 }
 
@@ -180,17 +179,7 @@ func (f *file) enqueueMany(q *model.Queue, t *model.Task) {
 	f.Func().Id(name).
 		Params(context(), client(), jen.Id("ps").Index().Add(f.payload(t)), jen.Id("opts").Op("...").Add(runtime("Option"))).
 		Params(jen.Index().Add(f.handleType(t)), jen.Error()).
-		Block(jen.Return(jen.Id(f.names.vars[t]).Dot("AddMany").Call(jen.Id("ctx"), jen.Id("c"), jen.Id("ps"), jen.Id("opts").Op("..."))))
-	f.Line()
-}
-
-func (f *file) handleOf(t *model.Task) {
-	name := t.GoName + "Handle"
-	f.say(prose(fmt.Sprintf("%s refers to a job of task %s whose id was kept.", name, called(t.Name)), deprecation(t.Doc)))
-	f.Func().Id(name).
-		Params(client(), jen.Id("id").String()).
-		Add(f.handleType(t)).
-		Block(jen.Return(jen.Id(f.names.vars[t]).Dot("HandleOf").Call(jen.Id("c"), jen.Id("id"))))
+		Block(jen.Return(jen.Id(t.Var()).Dot("AddMany").Call(jen.Id("ctx"), jen.Id("c"), jen.Id("ps"), jen.Id("opts").Op("..."))))
 	f.Line()
 }
 
@@ -203,7 +192,7 @@ func (f *file) handle(t *model.Task) {
 	f.say(prose(fmt.Sprintf("%s makes w run the jobs of task %s with h.", name, called(t.Name)), deprecation(t.Doc)))
 	f.Func().Id(name).
 		Params(worker(), jen.Id("h").Func().Add(f.handlerParams(t)).Add(f.handlerResult(t, ""))).
-		Block(jen.Id(f.names.vars[t]).Dot("Handle").Call(jen.Id("w"), h))
+		Block(jen.Id(t.Var()).Dot("Handle").Call(jen.Id("w"), h))
 	f.Line()
 }
 

@@ -32,8 +32,8 @@ var _ struct {
 	Path string `json:"path"`
 } = tasks.ScanFile{}
 
-// scanFile is the task scan-file of queue files.
-var scanFile = bullmq.NewTask[tasks.ScanFile, tasks.FileReport](
+// ScanFileTask is the task scan-file of queue files.
+var ScanFileTask = bullmq.NewTask[tasks.ScanFile, tasks.FileReport](
 	bullmq.Spec{
 		Queue:    FilesQueue,
 		Name:     "scan-file",
@@ -50,23 +50,18 @@ var scanFile = bullmq.NewTask[tasks.ScanFile, tasks.FileReport](
 // ScanFile reads a file and counts what is in it. A file that cannot be read at
 // once, because it is locked or on its way, is tried again.
 func EnqueueScanFile(ctx context.Context, c *bullmq.Client, p tasks.ScanFile, opts ...bullmq.AddOption) (*bullmq.Handle[tasks.FileReport], error) {
-	return scanFile.Add(ctx, c, p, opts...)
+	return ScanFileTask.Add(ctx, c, p, opts...)
 }
 
 // EnqueueManyScanFile adds jobs of task scan-file to queue files, in their
 // order and in as few calls as possible.
 func EnqueueManyScanFile(ctx context.Context, c *bullmq.Client, ps []tasks.ScanFile, opts ...bullmq.Option) ([]*bullmq.Handle[tasks.FileReport], error) {
-	return scanFile.AddMany(ctx, c, ps, opts...)
-}
-
-// ScanFileHandle refers to a job of task scan-file whose id was kept.
-func ScanFileHandle(c *bullmq.Client, id string) *bullmq.Handle[tasks.FileReport] {
-	return scanFile.HandleOf(c, id)
+	return ScanFileTask.AddMany(ctx, c, ps, opts...)
 }
 
 // HandleScanFile makes w run the jobs of task scan-file with h.
 func HandleScanFile(w *bullmq.Worker, h func(context.Context, *bullmq.Job[tasks.ScanFile]) (tasks.FileReport, error)) {
-	scanFile.Handle(w, h)
+	ScanFileTask.Handle(w, h)
 }
 
 // Does not compile? Summarize has changed: run go generate.
@@ -75,8 +70,8 @@ var _ struct {
 	Wait  bullmq.Millis `json:"wait" bullmq:"delay"`
 } = tasks.Summarize{}
 
-// summarize is the task summarize of queue files.
-var summarize = bullmq.NewTask[tasks.Summarize, tasks.Summary](
+// SummarizeTask is the task summarize of queue files.
+var SummarizeTask = bullmq.NewTask[tasks.Summarize, tasks.Summary](
 	bullmq.Spec{
 		Queue:    FilesQueue,
 		Name:     "summarize",
@@ -91,23 +86,18 @@ var summarize = bullmq.NewTask[tasks.Summarize, tasks.Summary](
 //
 // Summarize adds up the reports of scans, some time after they were added.
 func EnqueueSummarize(ctx context.Context, c *bullmq.Client, p tasks.Summarize, opts ...bullmq.AddOption) (*bullmq.Handle[tasks.Summary], error) {
-	return summarize.Add(ctx, c, p, opts...)
+	return SummarizeTask.Add(ctx, c, p, opts...)
 }
 
 // EnqueueManySummarize adds jobs of task summarize to queue files, in their
 // order and in as few calls as possible.
 func EnqueueManySummarize(ctx context.Context, c *bullmq.Client, ps []tasks.Summarize, opts ...bullmq.Option) ([]*bullmq.Handle[tasks.Summary], error) {
-	return summarize.AddMany(ctx, c, ps, opts...)
-}
-
-// SummarizeHandle refers to a job of task summarize whose id was kept.
-func SummarizeHandle(c *bullmq.Client, id string) *bullmq.Handle[tasks.Summary] {
-	return summarize.HandleOf(c, id)
+	return SummarizeTask.AddMany(ctx, c, ps, opts...)
 }
 
 // HandleSummarize makes w run the jobs of task summarize with h.
 func HandleSummarize(w *bullmq.Worker, h func(context.Context, *bullmq.Job[tasks.Summarize]) (tasks.Summary, error)) {
-	summarize.Handle(w, h)
+	SummarizeTask.Handle(w, h)
 }
 
 // FilesHandler handles every task of queue files. A new task is a new method,
@@ -152,8 +142,8 @@ var _ struct {
 	Urgency int    `json:"urgency,omitempty" bullmq:"priority"`
 } = tasks.Announce{}
 
-// announce is the task announce of queue notices.
-var announce = bullmq.NewTask[tasks.Announce, bullmq.None](
+// AnnounceTask is the task announce of queue notices.
+var AnnounceTask = bullmq.NewTask[tasks.Announce, bullmq.None](
 	bullmq.Spec{
 		Queue:    NoticesQueue,
 		Name:     "announce",
@@ -170,23 +160,18 @@ var announce = bullmq.NewTask[tasks.Announce, bullmq.None](
 // Announce tells somebody something, the most urgent first. What has been said
 // about a topic is not said again within a minute.
 func EnqueueAnnounce(ctx context.Context, c *bullmq.Client, p tasks.Announce, opts ...bullmq.AddOption) (*bullmq.Handle[bullmq.None], error) {
-	return announce.Add(ctx, c, p, opts...)
+	return AnnounceTask.Add(ctx, c, p, opts...)
 }
 
 // EnqueueManyAnnounce adds jobs of task announce to queue notices, in their
 // order and in as few calls as possible.
 func EnqueueManyAnnounce(ctx context.Context, c *bullmq.Client, ps []tasks.Announce, opts ...bullmq.Option) ([]*bullmq.Handle[bullmq.None], error) {
-	return announce.AddMany(ctx, c, ps, opts...)
-}
-
-// AnnounceHandle refers to a job of task announce whose id was kept.
-func AnnounceHandle(c *bullmq.Client, id string) *bullmq.Handle[bullmq.None] {
-	return announce.HandleOf(c, id)
+	return AnnounceTask.AddMany(ctx, c, ps, opts...)
 }
 
 // HandleAnnounce makes w run the jobs of task announce with h.
 func HandleAnnounce(w *bullmq.Worker, h func(context.Context, *bullmq.Job[tasks.Announce]) error) {
-	announce.Handle(w, bullmq.NoResult(h))
+	AnnounceTask.Handle(w, bullmq.NoResult(h))
 }
 
 // NoticesHandler handles every task of queue notices. A new task is a new

@@ -23,8 +23,11 @@ type Declared struct {
 // Declares is what the generated code declares for others to use.
 func (t *Task) Declares() []string {
 	n := t.GoName
-	return []string{"Enqueue" + n, "EnqueueMany" + n, "Handle" + n, n + "Handle"}
+	return []string{t.Var(), "Enqueue" + n, "EnqueueMany" + n, "Handle" + n}
 }
+
+// Var is the generated variable that holds the task.
+func (t *Task) Var() string { return t.GoName + "Task" }
 
 // Declares is what the generated code declares for others to use.
 func (q *Queue) Declares() []string {

@@ -33,23 +33,6 @@ func Exported(text string) string {
 	return ""
 }
 
-// Unexported returns the identifier with its first word in lower case:
-// SendEmail is sendEmail, HTTPFetch is httpFetch, URL is url.
-func Unexported(name string) string {
-	runes := []rune(name)
-	n := 0
-	for n < len(runes) && unicode.IsUpper(runes[n]) {
-		n++
-	}
-	if n > 1 && n < len(runes) && unicode.IsLower(runes[n]) {
-		n-- // the last capital begins the next word
-	}
-	for i := range n {
-		runes[i] = unicode.ToLower(runes[i])
-	}
-	return string(runes)
-}
-
 // Package returns a package name for a folder's name, or "" when there is
 // none: "my-gen" is mygen.
 func Package(folder string) string {

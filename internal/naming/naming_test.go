@@ -30,22 +30,6 @@ func TestExported(t *testing.T) {
 	}
 }
 
-func TestUnexported(t *testing.T) {
-	t.Parallel()
-	for name, want := range map[string]string{
-		"SendWelcome": "sendWelcome",
-		"HTTPFetch":   "httpFetch",
-		"URL":         "url",
-		"ID2":         "id2",
-		"X":           "x",
-		"XMLv2":       "xmLv2",
-		"Émail":       "émail",
-		"Type":        "type", // the scope makes it legal
-	} {
-		require.Equal(t, want, Unexported(name), "%q", name)
-	}
-}
-
 func TestPackage(t *testing.T) {
 	t.Parallel()
 	for folder, want := range map[string]string{
