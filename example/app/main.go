@@ -1,0 +1,137 @@
+// Command app is an example of typed tasks at work: it makes one job for each
+// file below a folder, works them, and prints what was found.
+//
+//	go run ./example/app -dir /usr/share/doc
+//
+// Without -redis it brings a server of its own. With one, it can be two
+// programs: -role worker, which runs until it is interrupted, and -role
+// producer.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/bullmq-gen/bullmq-gen/example/gen"
+	bullmq "github.com/bullmq-gen/bullmq-gen/runtime"
+	"github.com/bullmq-gen/bullmq-gen/runtime/embedded"
+	"github.com/bullmq-gen/bullmq-gen/runtime/redisq"
+)
+
+type config struct {
+	dir   string
+	redis string
+	role  string
+	most  int
+	flaky int
+}
+
+func main() {
+	var c config
+	flag.StringVar(&c.dir, "dir", ".", "folder whose files are read")
+	flag.StringVar(&c.redis, "redis", "", "URL of a Redis server, as in redis://localhost:6379; empty: one inside this program")
+	flag.StringVar(&c.role, "role", "both", "producer, worker or both")
+	flag.IntVar(&c.most, "max", 5000, "most files to read")
+	flag.IntVar(&c.flaky, "flaky", 25, "one in so many files fails at its first attempt, to show a retry; 0: none")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, c, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "app:", err)
+		stop()
+		os.Exit(1)
+	}
+}
+
+func (c *config) check() error {
+	switch {
+	case c.role != "both" && c.role != "producer" && c.role != "worker":
+		return fmt.Errorf("-role is %q: use producer, worker or both", c.role)
+	case c.role != "both" && c.redis == "":
+		return errors.New("two programs need a server that both reach: give -redis")
+	case c.most < 1 || c.flaky < 0:
+		return errors.New("-max must be at least 1, and -flaky not negative")
+	}
+	info, err := os.Stat(c.dir)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("-dir: %s is not a folder", c.dir)
+	}
+	return err
+}
+
+func run(ctx context.Context, c config, out io.Writer) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	if c.redis == "" {
+		server, err := embedded.Start()
+		if err != nil {
+			return err
+		}
+		defer server.Close()
+		c.redis = server.URL()
+	}
+	store, err := redisq.Open(c.redis)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	// Attempts that fail are part of the show: only errors are logged.
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
+	client, err := bullmq.NewClient(store, bullmq.WithLogger(log))
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	if err := client.Ping(ctx); err != nil {
+		return err
+	}
+	switch c.role {
+	case "producer":
+		return produce(ctx, client, c, out)
+	case "worker":
+		fmt.Fprintln(out, "working until interrupted")
+		return work(ctx, client, c, out)
+	}
+	return both(ctx, client, c, out)
+}
+
+// both works in this program what it produces.
+func both(ctx context.Context, client *bullmq.Client, c config, out io.Writer) error {
+	working, stop := context.WithCancel(ctx)
+	defer stop()
+	worked := make(chan error, 1)
+	go func() { worked <- work(working, client, c, out) }()
+	err := produce(ctx, client, c, out)
+	stop()
+	return errors.Join(err, <-worked)
+}
+
+// work handles the jobs of both queues, with one pool of slots.
+func work(ctx context.Context, client *bullmq.Client, c config, out io.Writer) error {
+	files, err := bullmq.NewWorker(client, gen.FilesQueue)
+	if err != nil {
+		return err
+	}
+	gen.HandleFiles(files, &scanner{client: client, root: c.dir, flaky: c.flaky})
+	notices, err := bullmq.NewWorker(client, gen.NoticesQueue, bullmq.Concurrency(1))
+	if err != nil {
+		return err
+	}
+	gen.HandleNotices(notices, speaker{out})
+	server, err := bullmq.NewServer(10)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(server.Add(files, 4), server.Add(notices, 1)); err != nil {
+		return err
+	}
+	return server.Run(ctx)
+}
