@@ -54,7 +54,7 @@ type process struct {
 func launch(dir string, c *config) (*process, error) {
 	var err error
 	for range 5 {
-		p := &process{dir: dir, password: c.password, args: c.args}
+		p := &process{dir: dir, password: c.password, args: c.args, scratch: c.scratch}
 		if p.port, err = freePort(); err != nil {
 			return nil, err
 		}
@@ -218,6 +218,7 @@ func launchShared(c *config) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.scratch = true
 	p, err := launch(dir, c)
 	if err != nil {
 		_ = os.RemoveAll(dir)

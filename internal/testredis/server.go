@@ -30,6 +30,7 @@ type Option func(*config)
 type config struct {
 	password string
 	args     []string
+	scratch  bool // the server's folder is removed when the server ends
 }
 
 // AppendOnly makes the server write every change to its append-only file at
