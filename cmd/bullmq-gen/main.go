@@ -14,10 +14,10 @@ import (
 	bullmqgen "github.com/bullmq-gen/bullmq-gen"
 )
 
-const usage = `bullmq-gen generates typed Go code for BullMQ tasks from structs with
-//bullmq: directives.
+const usage = `bullmq-gen generates typed Go code for BullMQ tasks, from structs with
+directives in their comments.
 
-  bullmq-gen [flags] [packages]     packages as the go command takes them; default .
+  bullmq-gen [flags] [packages]   packages as for the go command; default .
 
 Once for a module, in any of its Go files:
 

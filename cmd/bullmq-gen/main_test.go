@@ -180,7 +180,7 @@ func TestCheck(t *testing.T) {
 	code, stdout, stderr = start(t, dir, "-check", "./...")
 	require.Equal(t, failed, code)
 	require.Contains(t, stdout, "--- a/gen/tasks.gen.go\n+++ b/gen/tasks.gen.go\n")
-	require.Contains(t, stdout, "\n-var do = bullmq.NewTask[tasks.Do, int](\n+var do = bullmq.NewTask[tasks.Do, string](\n")
+	require.Contains(t, stdout, "\n-var DoTask = bullmq.NewTask[tasks.Do, int](\n+var DoTask = bullmq.NewTask[tasks.Do, string](\n")
 	require.Contains(t, stderr, "run go generate")
 	require.Equal(t, was, read(t, dir, "gen/tasks.gen.go"))
 
