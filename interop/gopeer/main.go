@@ -1,0 +1,49 @@
+// Command gopeer is a peer with this module's own runtime, driven by lines of
+// JSON: the very protocol that the Node peers speak (see ../README.md).
+//
+//	gopeer -redis URL [-prefix P] [-peers5]
+package main
+
+import (
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+
+	bullmq "github.com/bullmq-gen/bullmq-gen/runtime"
+	"github.com/bullmq-gen/bullmq-gen/runtime/redisq"
+)
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	url := flag.String("redis", "", "URL of Redis")
+	prefix := flag.String("prefix", redisq.DefaultPrefix, "what all keys begin with")
+	peers5 := flag.Bool("peers5", false, "5.x peers pause and resume the queues")
+	flag.Parse()
+
+	opts := []redisq.Option{redisq.Prefix(*prefix)}
+	if *peers5 {
+		opts = append(opts, redisq.Peers5())
+	}
+	store, err := redisq.Open(*url, opts...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = store.Close() }()
+	p := &peer{
+		store: store, prefix: *prefix, out: newWriter(os.Stdout), holds: newHolds(),
+		workers: map[string]*worker{}, manuals: map[string]*manual{}, held: map[jobKey]*heldJob{}, readers: map[string]func(){},
+	}
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	if p.client, err = bullmq.NewClient(store, bullmq.WithLogger(log), bullmq.WithClock(p.clock.now)); err != nil {
+		return err
+	}
+	defer func() { _ = p.client.Close() }()
+	return p.serve(os.Stdin)
+}

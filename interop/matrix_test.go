@@ -1,0 +1,222 @@
+package interop
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullmq-gen/bullmq-gen/internal/testredis"
+)
+
+// feature is something that peers of both languages must agree on. It is
+// played in each cell of the table: with each release of Node's library, and
+// with the roles of the two sides exchanged.
+type feature struct {
+	group string
+	name  string
+	// play plays it with the first side on the producer, the other on the consumer.
+	play func(*cell)
+	// lacks says why there is nothing to play in a cell, or "".
+	lacks func(*cell) string
+}
+
+// cell is a feature with one release and one direction.
+type cell struct {
+	*kit
+	lib      Library
+	goFirst  bool
+	url      string
+	node, ga *Peer
+	// The two sides, on a queue of the cell's own.
+	producer, consumer *on
+}
+
+// queue is another queue of the cell, as both sides see it.
+func (c *cell) pair(queue string) (producer, consumer *on) {
+	first, second := c.node, c.ga
+	if c.goFirst {
+		first, second = second, first
+	}
+	return c.on(first, queue), c.on(second, queue)
+}
+
+// v5 reports whether Node's side is 5.x.
+func (c *cell) v5() bool { return c.lib == Node5 }
+
+// column is a column of the table.
+type column struct {
+	lib     Library
+	goFirst bool
+}
+
+var columns = []column{{Node6, false}, {Node6, true}, {Node5, false}, {Node5, true}}
+
+func (c column) String() string {
+	if c.goFirst {
+		return "Go to Node " + c.lib.Version
+	}
+	return "Node " + c.lib.Version + " to Go"
+}
+
+// fleet are the peers that all cells share.
+type fleet struct {
+	url  string
+	rdb  *redis.Client
+	node map[Library]*Peer
+	ga   map[Library]*Peer
+}
+
+func startFleet(t *testing.T) *fleet {
+	t.Helper()
+	NeedNode(t)
+	s := testredis.Shared(t)
+	f := &fleet{url: s.URL(), rdb: s.Client(t), node: map[Library]*Peer{}, ga: map[Library]*Peer{}}
+	for _, lib := range []Library{Node6, Node5} {
+		f.node[lib] = StartNode(t, lib, s.URL())
+	}
+	f.ga[Node6] = StartGo(t, s.URL())
+	f.ga[Node5] = StartGo(t, s.URL(), Peers5())
+	return f
+}
+
+func (f *fleet) cell(t *testing.T, col column) *cell {
+	t.Helper()
+	c := &cell{kit: newKit(t, f.rdb), lib: col.lib, goFirst: col.goFirst, url: f.url, node: f.node[col.lib], ga: f.ga[col.lib]}
+	c.producer, c.consumer = c.pair(name("q"))
+	return c
+}
+
+// marks are what the table says of each cell.
+type marks struct {
+	mu   sync.Mutex
+	cell map[string]map[column]string // by feature
+}
+
+func (m *marks) set(f *feature, col column, mark string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.cell[f.name] == nil {
+		m.cell[f.name] = map[column]string{}
+	}
+	m.cell[f.name][col] = mark
+}
+
+// TestMatrix plays every feature with both releases of Node's library in both
+// directions. Under -v it prints the table; `go test ./interop -run Matrix
+// -update` writes it to docs/compatibility.md.
+func TestMatrix(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t)
+	m := &marks{cell: map[string]map[column]string{}}
+	t.Run("cells", func(t *testing.T) {
+		for i := range features() {
+			feature := features()[i]
+			for _, col := range columns {
+				t.Run(feature.name+"/"+col.String(), func(t *testing.T) {
+					t.Parallel()
+					c := f.cell(t, col)
+					if feature.lacks != nil {
+						if why := feature.lacks(c); why != "" {
+							m.set(&feature, col, "- "+why)
+							return
+						}
+					}
+					m.set(&feature, col, "failed")
+					feature.play(c)
+					m.set(&feature, col, "yes")
+				})
+			}
+		}
+	})
+	text := m.page()
+	t.Logf("\n%s", text)
+	if !t.Failed() && m.complete() {
+		checkPage(t, filepath.Join(folder(), "..", "docs", "compatibility.md"), text)
+	}
+}
+
+// complete is false when only some cells were run.
+func (m *marks) complete() bool {
+	for _, f := range features() {
+		if len(m.cell[f.name]) != len(columns) {
+			return false
+		}
+	}
+	return true
+}
+
+// features are all features, in the order of the table.
+func features() []feature {
+	return slices.Concat(addFeatures, optionFeatures, dedupFeatures, workFeatures, queueFeatures, flowFeatures, faultFeatures)
+}
+
+const pageHead = `# Compatibility
+
+What programs of this module and programs with BullMQ for Node.js agree on when
+they share queues. Each line is a scenario that is played on live peers, with
+each release, in both directions: the side named first adds the jobs and
+operates the queue, the other one works it. "yes" is a scenario that passed.
+
+This page is written by ` + "`go test ./interop -run Matrix -update`" + `.
+`
+
+// page is the table as a page of the documentation.
+func (m *marks) page() string {
+	var b strings.Builder
+	b.WriteString(pageHead)
+	notes := map[string]int{}
+	group := ""
+	for _, f := range features() {
+		if f.group != group {
+			group = f.group
+			fmt.Fprintf(&b, "\n## %s\n\n| |", group)
+			for _, col := range columns {
+				fmt.Fprintf(&b, " %s |", col)
+			}
+			b.WriteString("\n| --- |" + strings.Repeat(" --- |", len(columns)) + "\n")
+		}
+		fmt.Fprintf(&b, "| %s |", f.name)
+		for _, col := range columns {
+			fmt.Fprintf(&b, " %s |", mark(m.cell[f.name][col], notes))
+		}
+		b.WriteByte('\n')
+	}
+	if len(notes) > 0 {
+		b.WriteString("\nNotes\n\n")
+		for _, why := range slices.SortedFunc(maps.Keys(notes), func(x, y string) int { return notes[x] - notes[y] }) {
+			fmt.Fprintf(&b, "%d. %s\n", notes[why], why)
+		}
+	}
+	return b.String()
+}
+
+// mark is what stands in a cell: reasons become notes.
+func mark(s string, notes map[string]int) string {
+	why, ok := strings.CutPrefix(s, "- ")
+	if !ok {
+		return s
+	}
+	if notes[why] == 0 {
+		notes[why] = len(notes) + 1
+	}
+	return fmt.Sprintf("– (%d)", notes[why])
+}
+
+func checkPage(t *testing.T, file, text string) {
+	t.Helper()
+	if *update {
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
+		return
+	}
+	have, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, string(have), text, "docs/compatibility.md is stale: run `go test ./interop -run Matrix -update`")
+}

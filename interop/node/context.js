@@ -1,0 +1,67 @@
+// The objects of the library that a peer holds: one queue, one event reader
+// and one flow producer for each name, made when they are first asked for.
+'use strict';
+
+const IORedis = require('ioredis');
+
+class Context {
+  constructor(library, url, prefix) {
+    this.lib = require(library);
+    this.url = url;
+    this.options = prefix ? { prefix } : {};
+    this.prefix = prefix || 'bull';
+    this.queues = new Map();
+    this.events = new Map();
+    this.workers = new Map();
+    this.held = new Map(); // jobs taken by hand, by queue and id
+  }
+
+  // connection is the one that queues and workers share; what blocks has its own.
+  get connection() {
+    if (!this.shared) {
+      const Redis = IORedis.default || IORedis;
+      this.shared = new Redis(this.url, { maxRetriesPerRequest: null });
+    }
+    return this.shared;
+  }
+
+  with(options) {
+    return { ...this.options, ...options, connection: this.connection };
+  }
+
+  // queue opens a queue. Options count only when it is opened first.
+  queue(name, options = {}) {
+    let queue = this.queues.get(name);
+    if (!queue) {
+      queue = new this.lib.Queue(name, this.with(options));
+      queue.on('error', err => console.error(`queue ${name}:`, err));
+      this.queues.set(name, queue);
+    }
+    return queue;
+  }
+
+  flow() {
+    if (!this.producer) {
+      this.producer = new this.lib.FlowProducer(this.with({}));
+      this.producer.on('error', err => console.error('flow producer:', err));
+    }
+    return this.producer;
+  }
+
+  worker(key) {
+    const worker = this.workers.get(key);
+    if (!worker) throw new Error(`no worker ${key} was started`);
+    return worker;
+  }
+
+  // job is the one taken by hand, or else as it is stored.
+  async job(queue, id) {
+    const held = this.held.get(`${queue}/${id}`);
+    if (held) return held;
+    const job = await this.queue(queue).getJob(id);
+    if (!job) throw Object.assign(new Error(`Missing key for job ${id}`), { code: -1 });
+    return job;
+  }
+}
+
+module.exports = { Context };

@@ -1,0 +1,90 @@
+// worker.*, by hand: jobs are taken and finished by requests. A job that was
+// taken is known by its queue and id until it is finished.
+'use strict';
+
+const { viewJob } = require('./view');
+const { workerOptions, report } = require('./worker');
+
+let tokens = 0;
+
+// error is what a processor would have thrown. Its stack is its text, unless
+// the request says otherwise.
+function thrown(lib, { message, unrecoverable, stack }) {
+  const err = unrecoverable ? new lib.UnrecoverableError(message) : new Error(message);
+  err.stack = stack === undefined ? message : stack;
+  return err;
+}
+
+function ops(ctx) {
+  const key = ({ queue, id }) => `${queue}/${id}`;
+
+  const held = args => {
+    const job = ctx.held.get(key(args));
+    if (!job) throw new Error(`job ${args.id} of queue ${args.queue} is not held`);
+    return job;
+  };
+
+  // finish settles a held job; it stays held when that is refused.
+  const finish = async (args, settle) => {
+    const job = held(args);
+    const result = await settle(job, args.token === undefined ? job.token : args.token);
+    ctx.held.delete(key(args));
+    return result === undefined ? null : result;
+  };
+
+  return {
+    // Opens a worker that takes nothing by itself.
+    'worker.open': async args => {
+      const worker = new ctx.lib.Worker(args.queue, null, workerOptions(ctx, args));
+      ctx.workers.set(args.worker, worker);
+      report(worker, args.worker);
+      await worker.waitUntilReady();
+    },
+    // Takes the next job, if there is one; null: there is none. It asks the
+    // server whatever earlier answers said.
+    'worker.getNextJob': async args => {
+      const worker = ctx.worker(args.worker);
+      worker.limitUntil = 0;
+      worker.drained = false;
+      worker.blockUntil = 0;
+      const job = await worker.getNextJob(args.token || `token-${++tokens}`, { block: false });
+      if (!job) return null;
+      ctx.held.set(`${worker.name}/${job.id}`, job);
+      return viewJob(job);
+    },
+    'worker.moveToCompleted': args =>
+      finish(args, async (job, token) => {
+        await job.moveToCompleted(args.value, token, false);
+      }),
+    'worker.moveToFailed': args =>
+      finish(args, async (job, token) => {
+        await job.moveToFailed(thrown(ctx.lib, args), token, false);
+      }),
+    'worker.moveToDelayed': args => finish(args, (job, token) => job.moveToDelayed(args.timestamp, token)),
+    'worker.moveToWait': args =>
+      finish(args, async (job, token) => {
+        await job.moveToWait(token);
+      }),
+    // True: it waits for children; false: none is pending, and it is still held.
+    'worker.moveToWaitingChildren': async args => {
+      const job = held(args);
+      const moved = await job.moveToWaitingChildren(args.token === undefined ? job.token : args.token, args.opts);
+      if (moved) ctx.held.delete(key(args));
+      return moved;
+    },
+    'worker.extendLock': async args => {
+      const job = held(args);
+      return job.extendLock(args.token === undefined ? job.token : args.token, args.duration);
+    },
+    // Forgets a held job, as a worker does that is gone.
+    'worker.forget': async args => {
+      ctx.held.delete(key(args));
+    },
+    // Looks for stalled jobs once; their ids are the worker's events.
+    'worker.stalledCheck': async ({ worker }) => {
+      await ctx.worker(worker).moveStalledJobsToWait();
+    },
+  };
+}
+
+module.exports = { ops };

@@ -1,0 +1,3 @@
+package interop
+
+var optionFeatures, dedupFeatures, workFeatures, queueFeatures, flowFeatures, faultFeatures []feature
