@@ -35,7 +35,7 @@ func (w *Worker) execute(j *ActiveJob) {
 	defer func() {
 		if !returned {
 			value = nil
-			err, stack = recovered(recover())
+			stack, err = recovered(recover())
 		}
 		w.end(j, value, err, stack)
 	}()
@@ -44,12 +44,12 @@ func (w *Worker) execute(j *ActiveJob) {
 }
 
 // recovered makes an error of how a handler left without returning.
-func recovered(r any) (error, string) {
+func recovered(r any) (stack string, err error) {
 	if r == nil {
-		return errors.New("the handler ended its goroutine with runtime.Goexit"), ""
+		return "", errors.New("the handler ended its goroutine with runtime.Goexit")
 	}
-	err := fmt.Errorf("panic: %v", r)
-	return err, err.Error() + "\n" + string(debug.Stack())
+	err = fmt.Errorf("panic: %v", r)
+	return err.Error() + "\n" + string(debug.Stack()), err
 }
 
 // call runs the job's handler, if it is to be run at all.

@@ -274,7 +274,7 @@ func (p *pump) nothing() bool { return p.drained || !p.limited.IsZero() }
 // poke makes the pump look whether there is room now.
 func (p *pump) poke() {
 	p.mu.Lock()
-	p.mu.Unlock() //nolint:staticcheck // whoever looked before the change is waiting now
+	p.mu.Unlock() //lint:ignore SA2001 whoever looked before the change is waiting now
 	p.wake.Broadcast()
 	p.idler.Signal()
 }

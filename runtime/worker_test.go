@@ -71,14 +71,14 @@ func TestPanicsAndGoexitFailTheJobAndKeepTheSlot(t *testing.T) {
 		case "panic":
 			panic("oh no")
 		case "nil":
-			var m map[string]int
-			m["x"] = 1
+			var none *greet
+			return greeting{none.Name, 0}, nil
 		case "exit":
 			runtime.Goexit()
 		}
 		return hello(ctx, job)
 	})
-	for name, want := range map[string]string{"panic": "panic: oh no", "nil": "nil map", "exit": "Goexit"} {
+	for name, want := range map[string]string{"panic": "panic: oh no", "nil": "nil pointer", "exit": "Goexit"} {
 		h := k.add(name)
 		_, err := h.Result(k.ctx)
 		require.ErrorContains(t, err, want)

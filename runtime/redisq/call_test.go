@@ -145,12 +145,12 @@ func TestReplica(t *testing.T) {
 	_, err = s.Add(t.Context(), "q", plainJobs(1))
 	require.NoError(t, err)
 	host, port := "127.0.0.1", master.Addr()[len("127.0.0.1:"):]
-	require.NoError(t, replica.Client(t).SlaveOf(t.Context(), host, port).Err())
+	require.NoError(t, replica.Client(t).ReplicaOf(t.Context(), host, port).Err())
 	_, err = s.Add(t.Context(), "q", plainJobs(1))
 	require.ErrorContains(t, err, "this server is a replica")
 	require.True(t, storage.Transient(err))
 	require.NotErrorIs(t, err, storage.ErrUncertain)
-	require.NoError(t, replica.Client(t).SlaveOf(t.Context(), "no", "one").Err())
+	require.NoError(t, replica.Client(t).ReplicaOf(t.Context(), "no", "one").Err())
 	_, err = s.Add(t.Context(), "q", plainJobs(1))
 	require.NoError(t, err)
 }

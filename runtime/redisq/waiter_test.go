@@ -211,7 +211,7 @@ func TestWaitReportsWhatEndsIt(t *testing.T) {
 		"unblocked": func(t *testing.T, _ *testredis.Server, c *redis.Client) { unblockWaiters(t, c) },
 		"crash":     func(_ *testing.T, srv *testredis.Server, _ *redis.Client) { srv.Stop() },
 		"role": func(t *testing.T, _ *testredis.Server, c *redis.Client) {
-			require.NoError(t, c.SlaveOf(ctx, "127.0.0.1", "1").Err())
+			require.NoError(t, c.ReplicaOf(ctx, "127.0.0.1", "1").Err())
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -229,7 +229,7 @@ func TestWaitReportsWhatEndsIt(t *testing.T) {
 				err := receive(t, goWait(ctx, w, long)).err
 				require.ErrorContains(t, err, "READONLY")
 				require.True(t, storage.Transient(err), err)
-				require.NoError(t, c.SlaveOf(ctx, "NO", "ONE").Err())
+				require.NoError(t, c.ReplicaOf(ctx, "NO", "ONE").Err())
 			}
 			if name == "crash" {
 				srv.Restart()
