@@ -24,9 +24,11 @@ end
 local reply, notes, back = {}, {}, {}
 local a, q = 6, nil
 for i = 1, n do
-  if before and ARGV[a] == '' then
-    local id, name = int(before + i), ARGV[a + 1]
-    rc('HSET', B .. id, 'name', name, 'data', ARGV[a + 2], 'opts', ARGV[a + 3], 'timestamp', time, 'delay', '0', 'priority', '0')
+  local flags = ARGV[a]
+  if before and (flags == '' or flags == 't') then
+    local id, name, made = int(before + i), ARGV[a + 1], time
+    if flags == 't' then made = ARGV[a + 4] end
+    rc('HSET', B .. id, 'name', name, 'data', ARGV[a + 2], 'opts', ARGV[a + 3], 'timestamp', made, 'delay', '0', 'priority', '0')
     rc('XADD', events, '*', 'event', 'added', 'jobId', id, 'name', name)
     if i < n then
       rc('XADD', events, '*', 'event', 'waiting', 'jobId', id)
@@ -35,7 +37,7 @@ for i = 1, n do
     end
     back[#back + 1] = id
     reply[i] = id
-    a = a + 4
+    a = a + 4 + #flags
   else
     q = q or cold().intake(B, meta, max, time, back)
     q.cut = i == n

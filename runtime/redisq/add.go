@@ -31,19 +31,25 @@ type intake struct {
 // Add stores jobs in the order given. Up to 200 jobs, or 1 MB, are one atomic
 // step; more are stored in several, other calls in between. When a step fails,
 // the jobs of the steps before it are stored: the answers say so, with Err set
-// for all others, and the error is returned too.
+// for all others, and the error is returned too. What many goroutines add at
+// the same time to one queue goes in common calls, at most 200 jobs each; the
+// answers and the end of a context are each one's own.
 func (s *Store) Add(ctx context.Context, queue string, jobs []storage.NewJob) ([]storage.Added, error) {
 	list := make([]intake, len(jobs))
 	for i := range jobs {
 		list[i].NewJob = &jobs[i]
 	}
+	if err := s.checkAdd(queue, list); err != nil {
+		return nil, err
+	}
+	if joins(list) {
+		return s.gatherOf(queue).add(ctx, list)
+	}
 	return s.add(ctx, queue, list)
 }
 
+// add stores jobs that were checked.
 func (s *Store) add(ctx context.Context, queue string, jobs []intake) ([]storage.Added, error) {
-	if err := s.checkAdd(queue, jobs); err != nil {
-		return nil, err
-	}
 	added := make([]storage.Added, len(jobs))
 	for from := 0; from < len(jobs); {
 		to := from + step(jobs[from:])

@@ -24,6 +24,7 @@ type Store struct {
 	mode    string // what scripts get as MODE
 	log     *slog.Logger
 	readers readers
+	gathers sync.Map // by queue, of *gather
 
 	closeOnce sync.Once
 	closeErr  error
