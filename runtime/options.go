@@ -95,6 +95,9 @@ func (b *Backoff) check(p *problems) {
 	if b.Type == "" && (b.Delay > 0 || b.Jitter > 0 || b.Max > 0) {
 		p.add(`backoff needs a type: "fixed", "exponential" or the name of a strategy`)
 	}
+	if b.Jitter > 0 && b.Type != "" && b.Type != "fixed" && b.Type != "exponential" {
+		p.add("backoff jitter is for the fixed and exponential types: the strategy %q can do its own", b.Type)
+	}
 	if b.Max > 0 && b.Type != "exponential" {
 		p.add("backoff maximum is only for the exponential type")
 	}

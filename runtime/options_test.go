@@ -151,3 +151,25 @@ func TestC105DedupKeys(t *testing.T) {
 	(&Dedup{ID: DedupKey("")}).check(&p)
 	require.ErrorContains(t, p.err(), "needs an id")
 }
+
+func TestSpecsAreChecked(t *testing.T) {
+	t.Parallel()
+	q := &QueueSpec{Name: "q"}
+	for want, s := range map[string]Spec{
+		"the name of a task must":   {Queue: q},
+		"outer spaces":              {Queue: q, Name: " x"},
+		"control characters":        {Queue: q, Name: "a\nb"},
+		"more than 300":             {Queue: q, Name: strings.Repeat("x", 301)},
+		"is the name itself":        {Queue: q, Name: "x", Aliases: []string{"x"}},
+		"the alias of a task must":  {Queue: q, Name: "x", Aliases: []string{""}},
+		"no queue given":            {Name: "x"},
+		"timeout and ttl":           {Queue: q, Name: "x", TTL: -1},
+		"keep-failed":               {Queue: &QueueSpec{Name: "q", KeepFailed: &Retention{Age: -1}}, Name: "x"},
+		"can do its own":            {Queue: q, Name: "x", Backoff: Backoff{Type: "mine", Jitter: 0.5}},
+		"only for the exponential":  {Queue: q, Name: "x", Backoff: Backoff{Type: "fixed", Max: 1}},
+		"concurrency must be 0":     {Queue: &QueueSpec{Name: "q", Concurrency: -1}, Name: "x"},
+		"a rate limit needs a maxi": {Queue: &QueueSpec{Name: "q", GroupLimit: RateLimit{Max: 1}}, Name: "x"},
+	} {
+		require.ErrorContains(t, NewTask[int, int](s, nil).Err(), want)
+	}
+}

@@ -3,7 +3,10 @@ package bullmq
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // problems collects everything that is wrong with an input, so that one error
@@ -27,6 +30,20 @@ func (p *problems) wrap(format string, args ...any) error {
 func (p *problems) queueName(name string) {
 	if s := queueNameProblem(name); s != "" {
 		p.add("%s", s)
+	}
+}
+
+// maxName is the longest name of a job in bytes: it stands in every one of its events.
+const maxName = 300
+
+func (p *problems) jobName(what, name string) {
+	switch {
+	case name == "":
+		p.add("the %s of a task must not be empty", what)
+	case len(name) > maxName:
+		p.add("%s %.20q... has %d bytes, more than %d", what, name, len(name), maxName)
+	case strings.TrimSpace(name) != name || strings.ContainsFunc(name, unicode.IsControl) || !utf8.ValidString(name):
+		p.add("%s %q must be valid UTF-8 without control characters and outer spaces", what, name)
 	}
 }
 

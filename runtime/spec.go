@@ -80,12 +80,11 @@ func (s *Spec) validate() error {
 	if err := s.Queue.validate(); err != nil {
 		p.add("%w", err)
 	}
-	if s.Name == "" {
-		p.add("a task needs a name")
-	}
+	p.jobName("name", s.Name)
 	for _, a := range s.Aliases {
-		if a == s.Name || a == "" {
-			p.add("alias %q must differ from the name and not be empty", a)
+		p.jobName("alias", a)
+		if a == s.Name {
+			p.add("alias %q is the name itself", a)
 		}
 	}
 	if s.Timeout < 0 || s.TTL < 0 {
@@ -215,7 +214,7 @@ func (None) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
 // UnmarshalJSON takes any value: what a peer returned does not matter here.
 func (*None) UnmarshalJSON([]byte) error { return nil }
 
-// validJobName reports what is wrong with a queue's name, or nothing.
+// queueNameProblem is what is wrong with a queue's name, or empty.
 func queueNameProblem(name string) string {
 	switch {
 	case name == "":

@@ -160,7 +160,7 @@ func TestWorkerRefusesToStartWithoutAllHandlers(t *testing.T) {
 	require.ErrorContains(t, start(nil, handle, handle), `two handlers for task "greet"`)
 	require.ErrorContains(t, start(nil, func(w *Worker) { other.Handle(w, hello) }), `belongs to queue "other"`)
 	err := start(nil, func(w *Worker) { bad.Handle(w, hello) })
-	for _, word := range []string{"colon", "a task needs a name", "attempts"} {
+	for _, word := range []string{"colon", "the name of a task", "attempts"} {
 		require.ErrorContains(t, err, word)
 	}
 	_, err = bad.Add(k.ctx, k.client, greet{})

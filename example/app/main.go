@@ -70,6 +70,8 @@ func run(ctx context.Context, c config, out io.Writer) error {
 	if err := c.check(); err != nil {
 		return err
 	}
+	// Attempts that fail are part of the show: only errors are logged.
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	if c.redis == "" {
 		server, err := embedded.Start()
 		if err != nil {
@@ -78,13 +80,11 @@ func run(ctx context.Context, c config, out io.Writer) error {
 		defer server.Close()
 		c.redis = server.URL()
 	}
-	store, err := redisq.Open(c.redis)
+	store, err := redisq.Open(c.redis, redisq.Logger(log))
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	// Attempts that fail are part of the show: only errors are logged.
-	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	client, err := bullmq.NewClient(store, bullmq.WithLogger(log))
 	if err != nil {
 		return err
