@@ -2,7 +2,6 @@ package bullmq
 
 import (
 	"context"
-	"runtime"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -18,18 +17,15 @@ const defaultMaxBatch = 50
 // minBatch is what a call takes at least, if there is as much.
 const minBatch = 8
 
-// lanes is how many calls may be under way at once: while the client reads one
-// answer, the storage works on the next.
-const lanes = 2
-
-// pump is the worker's conversation with the storage. Each lane sends one call
-// after the other: what finished since, and a request for as many jobs as there
-// are free slots. While calls are under way finished jobs gather, so the batch
-// grows with the load by itself.
+// pump is the worker's conversation with the storage: calls that say what
+// finished since, and ask for as many jobs as there are free slots. While calls
+// are under way finished jobs gather, so the batch grows with the load by
+// itself. Who makes the calls is told in lanes.go.
 type pump struct {
 	w     *Worker
-	wake  *sync.Cond // of lanes, when there may be something to send
-	idler *sync.Cond // of the idle loop, when there may be something to wait for
+	ctx   context.Context // of all calls; set by the start
+	wake  *sync.Cond      // of the caller, when there may be something to send
+	idler *sync.Cond      // of the idle loop, when there may be something to wait for
 	calls atomic.Uint64
 
 	slots  *slots
@@ -41,6 +37,7 @@ type pump struct {
 	running  int          // handlers
 	asked    int          // slots that a call under way may fill
 	takes    int          // calls under way that only take
+	sending  int          // lanes in use
 	limit    int          // slots
 	paused   bool
 	stopping bool      // takes nothing more
@@ -56,58 +53,16 @@ func newPump(w *Worker) *pump {
 	return p
 }
 
-// run sends calls until the pump is stopped and everything is settled.
-func (p *pump) run(ctx context.Context) {
-	for {
-		runtime.Gosched() // handlers that are about to finish go into this call
-		req, jobs, asked := p.next()
-		if req == nil {
-			return
-		}
-		reply := p.send(ctx, req)
-		if reply == nil {
-			p.returned(jobs, asked)
-			return
-		}
-		p.settled(ctx, jobs, reply.Errs)
-		p.took(ctx, req, reply, asked, len(jobs) == 0)
-	}
-}
-
-// next waits until there is something to send and makes up the call; nil when
-// the pump ends.
-func (p *pump) next() (*storage.SettleRequest, []*ActiveJob, int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for {
-		if p.over || p.stopping && p.held.size == 0 && p.asked == 0 {
-			p.over = true
-			p.wake.Broadcast()
-			p.idler.Broadcast()
-			return nil, nil, 0
-		}
-		if len(p.finished) > 0 || p.mayTake() {
-			if jobs, take := p.batch(); len(jobs) > 0 || take > 0 {
-				if len(p.finished) > 0 || p.mayTake() && p.room() > 0 {
-					p.wake.Signal() // there is enough for another lane
-				}
-				return p.request(jobs, take), jobs, take
-			}
-		}
-		p.wake.Wait()
-	}
-}
-
 // batch chooses what the next call settles and how many jobs it takes: at most
 // half of what waits. Jobs that are taken together would finish together and be
 // taken together again, with all slots empty meanwhile.
-func (p *pump) batch() ([]*ActiveJob, int) {
+func (p *pump) batch() (jobs []*ActiveJob, take int) {
 	room := p.room()
 	most := min(max((len(p.finished)+room)/2, minBatch), p.w.cfg.maxBatch)
 	n := min(len(p.finished), most)
-	jobs := append([]*ActiveJob(nil), p.finished[:n]...)
+	jobs = append(jobs, p.finished[:n]...)
 	p.finished = p.finished[:copy(p.finished, p.finished[n:])]
-	take := p.member.reserve(min(room, most))
+	take = p.member.reserve(min(room, most))
 	p.asked += take
 	if n == 0 && take > 0 {
 		p.takes++
@@ -189,12 +144,13 @@ func (p *pump) settled(ctx context.Context, jobs []*ActiveJob, errs []error) {
 	p.mu.Unlock()
 }
 
-// took starts the jobs that a call took and notes what else it said.
-func (p *pump) took(ctx context.Context, req *storage.SettleRequest, reply *storage.SettleReply, asked int, only bool) {
+// took books the jobs that a call took, notes what else it said, and returns
+// the jobs that are to be run.
+func (p *pump) took(ctx context.Context, c *call, reply *storage.SettleReply) []*ActiveJob {
 	now := time.Now()
 	jobs := make([]*ActiveJob, len(reply.Jobs))
 	for i := range reply.Jobs {
-		jobs[i] = p.w.newActiveJob(&reply.Jobs[i], req.Token, now)
+		jobs[i] = p.w.newActiveJob(&reply.Jobs[i], c.req.Token, now)
 	}
 	run, over := p.w.overLimit(ctx, jobs)
 	p.mu.Lock()
@@ -203,22 +159,20 @@ func (p *pump) took(ctx context.Context, req *storage.SettleRequest, reply *stor
 	}
 	p.finished = append(p.finished, over...)
 	p.running += len(run)
-	p.asked -= asked
-	if only {
+	p.asked -= c.asked
+	if c.only() {
 		p.takes--
 	}
-	if asked > 0 {
-		p.note(reply, asked, now)
+	if c.asked > 0 {
+		p.note(reply, c.asked, now)
 	}
 	idle := p.nothing()
 	p.mu.Unlock()
-	p.member.release(asked - len(run))
-	for _, j := range run {
-		p.slots.start(j)
-	}
+	p.member.release(c.asked - len(run))
 	if idle {
 		p.idler.Signal()
 	}
+	return run
 }
 
 // note remembers what a take said about the queue.
@@ -236,32 +190,32 @@ func (p *pump) note(reply *storage.SettleReply, asked int, now time.Time) {
 	}
 }
 
-// returned takes back a call that the worker gave up.
-func (p *pump) returned(jobs []*ActiveJob, asked int) {
+// returned takes back a call that the worker gave up, and ends its lane.
+func (p *pump) returned(c *call) {
 	p.mu.Lock()
-	p.finished = append(p.finished, jobs...)
-	p.asked -= asked
+	p.finished = append(p.finished, c.jobs...)
+	p.asked -= c.asked
 	p.over = true
+	p.release()
 	p.mu.Unlock()
-	p.member.release(asked)
-	p.wake.Broadcast()
+	p.member.release(c.asked)
 	p.idler.Broadcast()
 }
 
-// finish books that a handler ended; the job's outcome is in it. A job whose
-// lock is lost has none.
+// finish books that a handler ended; the job's outcome is in it, and whoever
+// called the handler looks whether it is to be sent. A job whose lock is lost
+// has none.
 func (p *pump) finish(j *ActiveJob) {
 	p.mu.Lock()
 	p.running--
 	if j.state.Load() == jobGone {
-		p.held.remove(j)
+		p.forget(j)
 	} else {
 		p.finished = append(p.finished, j)
 	}
 	idle := p.nothing()
 	p.mu.Unlock()
 	p.member.release(1)
-	p.wake.Signal()
 	if idle {
 		p.idler.Signal()
 	}
@@ -298,9 +252,17 @@ func (p *pump) drop(lost *ActiveJob) {
 	for i, j := range p.finished {
 		if j == lost {
 			p.finished = append(p.finished[:i], p.finished[i+1:]...)
-			p.held.remove(lost)
+			p.forget(lost)
 			return
 		}
+	}
+}
+
+// forget books that a job is not held any more and nothing is to be sent.
+func (p *pump) forget(j *ActiveJob) {
+	p.held.remove(j)
+	if p.stopping {
+		p.wake.Broadcast() // for the caller to see that it was the last
 	}
 }
 

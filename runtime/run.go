@@ -37,9 +37,8 @@ func (w *Worker) Start(ctx context.Context) error {
 
 	go w.hooks.run()
 	var pumping sync.WaitGroup
-	for range lanes {
-		pumping.Go(func() { w.pump.run(callCtx) })
-	}
+	w.pump.ctx = callCtx
+	pumping.Go(w.pump.run)
 	var beside sync.WaitGroup
 	beside.Go(func() { w.pump.idle(stopCtx, w.store.NewWaiter(w.queue.Name, w.cfg.name)) })
 	besideCtx, besideStop := context.WithCancel(callCtx)

@@ -22,10 +22,23 @@ func (s *slots) start(j *ActiveJob) {
 // serve runs a job and then others. It ends with the worker, or with a handler
 // that calls runtime.Goexit.
 func (s *slots) serve(j *ActiveJob) {
+	ended := false
+	defer func() {
+		if !ended {
+			s.w.pump.poke() // somebody else must send the outcome
+		}
+	}()
 	for j != nil {
 		s.w.execute(j)
-		j = <-s.jobs
+		j = nil
+		if s.w.pump.claim() {
+			j = s.w.pump.carry(s.w.pump.next(), true)
+		}
+		if j == nil {
+			j = <-s.jobs
+		}
 	}
+	ended = true
 }
 
 // end lets the goroutines go. Nothing may be started any more.
