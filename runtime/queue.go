@@ -147,6 +147,37 @@ func (q *Queue) Remove(ctx context.Context, id string, children bool) error {
 	return q.client.store.Remove(ctx, q.name, id, children)
 }
 
+// RemovePendingChildren deletes the children of a job that were not started,
+// with theirs. Children that a worker holds, and failed ones, stay.
+func (q *Queue) RemovePendingChildren(ctx context.Context, id string) error {
+	return q.client.store.RemovePendingChildren(ctx, q.name, id)
+}
+
+// Unlink makes a child's parent no longer wait for it, and reports whether it did.
+func (q *Queue) Unlink(ctx context.Context, id string) (bool, error) {
+	return q.client.store.Unlink(ctx, q.name, id)
+}
+
+// SetProgress sets a job's progress to a value with a JSON form, and tells it as an event.
+func (q *Queue) SetProgress(ctx context.Context, id string, value any) error {
+	text, err := encodeJSON(value)
+	if err != nil {
+		return fmt.Errorf("bullmq: progress of job %q: %w", id, err)
+	}
+	return q.client.store.UpdateProgress(ctx, q.name, id, text)
+}
+
+// AddLog adds a line to a job's log, keeps the last keep lines (0: all), and
+// returns how many there are.
+func (q *Queue) AddLog(ctx context.Context, id, line string, keep int) (int, error) {
+	return q.client.store.AddLog(ctx, q.name, id, line, keep)
+}
+
+// ClearLogs removes a job's log lines but the last keep.
+func (q *Queue) ClearLogs(ctx context.Context, id string, keep int) error {
+	return q.client.store.ClearLogs(ctx, q.name, id, keep)
+}
+
 // RemoveOrphans deletes what is left of jobs that are in no state, up to limit
 // (0: all), and returns how many there were.
 func (q *Queue) RemoveOrphans(ctx context.Context, limit int) (int, error) {

@@ -15,6 +15,8 @@ type (
 	Record = storage.Record
 	// WorkerInfo is a worker that is connected to a queue.
 	WorkerInfo = storage.Worker
+	// Finish is how a job ended.
+	Finish = storage.Finish
 	// Meta are the settings of a queue.
 	Meta = storage.Meta
 	// FinishedMetrics counts finished jobs, in all and by the minute.
@@ -44,6 +46,18 @@ func (q *Queue) Jobs(ctx context.Context, state State, start, end int, asc bool)
 // State is where a job is; StateUnknown when there is none.
 func (q *Queue) State(ctx context.Context, id string) (State, error) {
 	return q.client.store.State(ctx, q.name, id)
+}
+
+// Finished is how a job ended: StateCompleted with its result as JSON text,
+// StateFailed with its reason, StateUnknown when there is no such job, or an
+// empty state when it is not finished.
+func (q *Queue) Finished(ctx context.Context, id string) (Finish, error) {
+	return q.client.store.Finish(ctx, q.name, id)
+}
+
+// DelayedBefore counts the jobs that become due strictly before t.
+func (q *Queue) DelayedBefore(ctx context.Context, t time.Time) (int, error) {
+	return q.client.store.DelayedBefore(ctx, q.name, t)
 }
 
 // Counts counts the jobs of each state given; without any, of all.
