@@ -64,17 +64,17 @@ func TestQueueRefusesBadInput(t *testing.T) {
 	k := newKit(t, testredis.Any(t))
 	q := k.client.Queue("a:b")
 	for what, err := range map[string]error{
-		"colon":        q.Pause(k.ctx),
-		"delay":        q.ChangeDelay(k.ctx, "x", -1),
-		"priority":     q.ChangePriority(k.ctx, "x", -1, false),
-		"rate limit":   q.SetLimit(k.ctx, RateLimit{Max: 1}),
-		"concurrency":  q.SetConcurrency(k.ctx, -1),
-		"id":           q.Remove(k.ctx, "", true),
-		"state":        q.RetryAll(k.ctx, StateActive),
-		"chan int":     q.SetData(k.ctx, "x", make(chan int)),
-		"progress":     q.SetProgress(k.ctx, "x", make(chan int)),
-		"limit is -1":  second(q.Clean(k.ctx, StateFailed, 0, -1)),
-		"is empty":     second(k.client.Queue("").Counts(k.ctx)),
+		"colon":       q.Pause(k.ctx),
+		"delay":       q.ChangeDelay(k.ctx, "x", -1),
+		"priority":    q.ChangePriority(k.ctx, "x", -1, false),
+		"rate limit":  q.SetLimit(k.ctx, RateLimit{Max: 1}),
+		"concurrency": q.SetConcurrency(k.ctx, -1),
+		"id":          q.Remove(k.ctx, "", true),
+		"state":       q.RetryAll(k.ctx, StateActive),
+		"chan int":    q.SetData(k.ctx, "x", make(chan int)),
+		"progress":    q.SetProgress(k.ctx, "x", make(chan int)),
+		"limit is -1": second(q.Clean(k.ctx, StateFailed, 0, -1)),
+		"is empty":    second(k.client.Queue("").Counts(k.ctx)),
 	} {
 		require.ErrorContains(t, err, what)
 	}

@@ -20,32 +20,33 @@ const (
 
 // LastEvent returns the place after the newest event.
 func (s *Store) LastEvent(ctx context.Context, queue string) (string, error) {
-	id, err := s.edge(ctx, queue, "xrevrange", "+", "-")
-	if id == "" && err == nil {
-		return beginning, nil
-	}
-	return id, err
-}
-
-// OldestEvent returns the cursor of the oldest event that is kept, or "".
-func (s *Store) OldestEvent(ctx context.Context, queue string) (string, error) {
-	return s.edge(ctx, queue, "xrange", "-", "+")
-}
-
-// edge is the id of the first event that a range begins with, or "".
-func (s *Store) edge(ctx context.Context, queue, verb, from, to string) (string, error) {
-	b, err := s.base(queue)
+	cmd, err := s.eventRange(ctx, queue, "xrevrange", "+", "-", "count", "1")
 	if err != nil {
 		return "", err
 	}
-	cmd := redis.NewXMessageSliceCmd(ctx, verb, b+"events", from, to, "count", "1")
-	if err := s.read(ctx, cmd); err != nil {
-		return "", err
-	}
 	if len(cmd.Val()) == 0 {
-		return "", nil
+		return beginning, nil
 	}
 	return cmd.Val()[0].ID, nil
+}
+
+// EventKept reports whether the event at a cursor is still kept.
+func (s *Store) EventKept(ctx context.Context, queue, cursor string) (bool, error) {
+	if cursor == "" || cursor == beginning {
+		return true, nil
+	}
+	cmd, err := s.eventRange(ctx, queue, "xrange", cursor, cursor)
+	return err == nil && len(cmd.Val()) > 0, err
+}
+
+// eventRange reads some of the events.
+func (s *Store) eventRange(ctx context.Context, queue, verb string, args ...any) (*redis.XMessageSliceCmd, error) {
+	b, err := s.base(queue)
+	if err != nil {
+		return nil, err
+	}
+	cmd := redis.NewXMessageSliceCmd(ctx, append([]any{verb, b + "events"}, args...)...)
+	return cmd, s.read(ctx, cmd)
 }
 
 // ReadEvents returns up to 1000 events after a cursor, and waits up to d for

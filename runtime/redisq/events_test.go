@@ -16,9 +16,6 @@ import (
 func TestEventLog(t *testing.T) {
 	t.Parallel()
 	onServers(t, nil, func(b *bench) {
-		oldest, err := b.OldestEvent(b.ctx, "q")
-		require.NoError(t, err)
-		require.Empty(t, oldest)
 		start, err := b.LastEvent(b.ctx, "q")
 		require.NoError(t, err)
 		none, err := b.ReadEvents(b.ctx, "q", start, time.Millisecond)
@@ -36,9 +33,11 @@ func TestEventLog(t *testing.T) {
 				require.Equal(t, "mine", e.Name)
 				require.Equal(t, map[string]string{"n": itoa(i + 1), "": "é\x00"}, e.Fields)
 			}
-			oldest, err = b.OldestEvent(b.ctx, "q")
-			require.NoError(t, err)
-			require.Equal(t, list[0].Cursor, oldest)
+			for _, cursor := range []string{start, list[0].Cursor} {
+				kept, err := b.EventKept(b.ctx, "q", cursor)
+				require.NoError(t, err)
+				require.True(t, kept)
+			}
 			last, err := b.LastEvent(b.ctx, "q")
 			require.NoError(t, err)
 			require.Equal(t, list[2].Cursor, last)
@@ -46,6 +45,9 @@ func TestEventLog(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, list[2:], rest)
 		}
+		kept, err := b.EventKept(b.ctx, "q", "1-1")
+		require.NoError(t, err)
+		require.False(t, kept)
 		_, err = b.ReadEvents(b.ctx, "q", "no cursor", 0)
 		require.ErrorContains(t, err, "bullmq: redis: ")
 	})

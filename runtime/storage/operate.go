@@ -87,8 +87,6 @@ type EventLog interface {
 	// first; none is an empty list and no error. Cursor "" begins at the oldest
 	// that is kept.
 	ReadEvents(ctx context.Context, queue, cursor string, d time.Duration) ([]Event, error)
-	// OldestEvent is the cursor of the oldest event that is kept, or "".
-	OldestEvent(ctx context.Context, queue string) (cursor string, err error)
 	// EventKept reports whether the event at a cursor is still kept. Once it is
 	// not, later ones may be gone too.
 	EventKept(ctx context.Context, queue, cursor string) (bool, error)
