@@ -26,7 +26,11 @@ func (f *file) queue(q *model.Queue) {
 		var limit literal
 		limit.set("Max", jen.Lit(q.Limit.Max))
 		limit.set("Per", duration(q.Limit.Per))
-		l.set("Limit", limit.inline(runtime("RateLimit")))
+		member := "Limit"
+		if q.Group != "" {
+			member = "GroupLimit"
+		}
+		l.set(member, limit.inline(runtime("RateLimit")))
 	}
 	if q.KeepCompleted != nil {
 		l.set("KeepCompleted", retention(q.KeepCompleted))

@@ -62,7 +62,7 @@ func (f *file) declaration(q *model.Queue, t *model.Task) {
 	f.Var().Id(name).Op("=").Add(runtime("NewTask")).Types(f.payload(t), f.result(t)).Custom(
 		jen.Options{Open: "(", Close: ")", Separator: ",", Multi: true},
 		l.lines(runtime("Spec")),
-		f.keys(t),
+		f.keys(q, t),
 	)
 	f.Line()
 }
@@ -101,13 +101,10 @@ func (f *file) jobOptions(t *model.Task, l *literal) {
 }
 
 // keys writes the function that takes a job's options from its payload.
-func (f *file) keys(t *model.Task) *jen.Statement {
+func (f *file) keys(q *model.Queue, t *model.Task) *jen.Statement {
 	var jobID, dedup, priority, delay []jen.Code
 	for _, k := range t.Keys() {
-		value := jen.Id("p")
-		for _, field := range k.Path {
-			value.Dot(field.Name)
-		}
+		value := selector(k.Path)
 		typ := k.Field().Type
 		switch k.Word.Text {
 		case model.WordJobID:
@@ -128,12 +125,36 @@ func (f *file) keys(t *model.Task) *jen.Statement {
 	l.setFirst("Dedup", dedup)
 	l.setFirst("Priority", priority)
 	l.setFirst("Delay", delay)
+	if q.Group != "" {
+		l.setFirst("Group", group(t.Payload.Find(q.Group)))
+	}
 	if len(l.members) == 0 {
 		return jen.Nil()
 	}
 	return jen.Func().Params(jen.Id("p").Op("*").Add(f.payload(t))).Add(runtime("Keys")).Block(
 		jen.Return(l.inline(runtime("Keys"))),
 	)
+}
+
+// selector is the field of a payload that the path leads to.
+func selector(path []*model.Field) *jen.Statement {
+	value := jen.Id("p")
+	for _, field := range path {
+		value.Dot(field.Name)
+	}
+	return value
+}
+
+// group is the field as the name of a group; none when the payload lacks it.
+func group(path []*model.Field) []jen.Code {
+	if len(path) == 0 {
+		return nil
+	}
+	value, typ := selector(path), path[len(path)-1].Type
+	if typ.Actual().Kind == model.String {
+		return []jen.Code{converted(typ, "string", value)}
+	}
+	return []jen.Code{runtime("DedupKey").Call(value)}
 }
 
 // wait is how long a job waits because of a field.

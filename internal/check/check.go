@@ -18,6 +18,9 @@ func Packages(packages []*model.Package, l *diag.List) {
 			task(t, payloads, l)
 		}
 		tasksOfQueue(p, l)
+		for _, q := range p.Queues {
+			group(q, l)
+		}
 	}
 }
 

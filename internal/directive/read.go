@@ -125,8 +125,9 @@ func (d *Directive) ReadAlias(l *diag.List) []model.Alias {
 
 // ReadQueue reads a queue directive into q.
 func (d *Directive) ReadQueue(q *model.Queue, l *diag.List) {
-	d.read(setters{values: map[string]func(string) error{
+	q.Places, _ = d.read(setters{values: map[string]func(string) error{
 		"limit":          into(&q.Limit, parseLimit),
+		"group":          into(&q.Group, parseField),
 		"concurrency":    into(&q.Concurrency, parseCount),
 		"keep-completed": into(&q.KeepCompleted, parseKeep),
 		"keep-failed":    into(&q.KeepFailed, parseKeep),

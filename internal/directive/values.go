@@ -3,6 +3,7 @@ package directive
 import (
 	"errors"
 	"fmt"
+	"go/token"
 	"regexp"
 	"slices"
 	"strconv"
@@ -90,6 +91,14 @@ func parseLimit(text string) (model.RateLimit, error) {
 	}
 	d, err := parseDuration(per)
 	return model.RateLimit{Max: n, Per: d}, err
+}
+
+// parseField reads the name of a Go field.
+func parseField(text string) (string, error) {
+	if !token.IsIdentifier(text) {
+		return "", fmt.Errorf("%q is not the name of a Go field, such as TenantID", text)
+	}
+	return text, nil
 }
 
 // parseKeep reads what is kept of finished jobs.

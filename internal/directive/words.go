@@ -14,7 +14,7 @@ var words = map[string][]string{
 	"retry": {"attempts", "backoff", "jitter", "max"},
 	"dedup": {"ttl", "extend", "replace", "keep-last", "reschedule"},
 	"alias": nil,
-	"queue": {"limit", "concurrency", "keep-completed", "keep-failed"},
+	"queue": {"limit", "group", "concurrency", "keep-completed", "keep-failed"},
 }
 
 // later are directives and keys that are planned, and that this version refuses.

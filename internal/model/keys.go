@@ -29,6 +29,35 @@ func keysIn(t *Type, path []*Field) []Key {
 	return keys
 }
 
+// Find returns the path to the field of that name of a struct or of what it
+// embeds, as a Go selector does: the shallowest one counts. It is nil when
+// there is none, or more than one.
+func (t *Type) Find(name string) []*Field {
+	found, depth, several := []*Field(nil), MaxEmbedding+1, false
+	var look func(t *Type, path []*Field)
+	look = func(t *Type, path []*Field) {
+		if len(path) >= depth {
+			return
+		}
+		for _, f := range t.Actual().Fields {
+			here := append(path[:len(path):len(path)], f)
+			switch inner := f.EmbeddedStruct(); {
+			case f.Name == name && len(here) < depth:
+				found, depth, several = here, len(here), false
+			case f.Name == name && len(here) == depth:
+				several = true
+			case inner != nil:
+				look(inner, here)
+			}
+		}
+	}
+	look(t, nil)
+	if several {
+		return nil
+	}
+	return found
+}
+
 // MaxEmbedding is how deep embedded structs are followed: it ends structs that embed pointers to themselves.
 const MaxEmbedding = 10
 

@@ -47,8 +47,12 @@ type Queue struct {
 	Handle string
 	Tasks  []*Task // sorted by GoName
 
-	Concurrency               int
-	Limit                     RateLimit
+	Places      // of the directive's arguments
+	Concurrency int
+	// Limit holds for the queue, or with Group for each group of its jobs by itself.
+	Limit RateLimit
+	// Group is the Go field of payloads that says which group a job is of, or "".
+	Group                     string
 	KeepCompleted, KeepFailed *Retention
 }
 
