@@ -29,12 +29,7 @@ func (c *call) only() bool { return len(c.jobs) == 0 }
 // run makes the calls that nobody else makes, until the pump is stopped and
 // everything is settled.
 func (p *pump) run() {
-	for {
-		runtime.Gosched() // see carry
-		c := p.await()
-		if c == nil {
-			return
-		}
+	for c := p.await(); c != nil; c = p.await() {
 		p.carry(c, false)
 	}
 }
@@ -112,9 +107,13 @@ func (p *pump) startAll(jobs []*ActiveJob) {
 // lane is given back. Handlers that are about to end go into this call: they
 // are let run first.
 func (p *pump) next() *call {
-	runtime.Gosched()
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.running > 0 {
+		p.mu.Unlock()
+		runtime.Gosched()
+		p.mu.Lock()
+	}
 	if !p.over {
 		if c := p.makeUp(); c != nil {
 			if p.sending < lanes && p.sendable() {
