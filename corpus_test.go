@@ -55,6 +55,13 @@ func TestCorpus(t *testing.T) {
 		if *update {
 			t.Skip("run again without -update")
 		}
+		good = slices.DeleteFunc(good, func(pattern string) bool { // with -run not all cases are there
+			_, err := os.Stat(filepath.Join(module, strings.TrimSuffix(pattern, "/...")))
+			return err != nil
+		})
+		if len(good) == 0 {
+			t.Skip("no good case was run")
+		}
 		vet := goCommand(module, append([]string{"vet"}, good...)...)
 		out, err := vet.CombinedOutput()
 		require.NoError(t, err, string(out))

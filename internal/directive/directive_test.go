@@ -16,7 +16,7 @@ func TestEveryKeyIsReadAndListed(t *testing.T) {
 		"task":  "q/n result=R lifo size-limit=1KiB timeout=1s ttl=2s keep-completed=all keep-failed=none",
 		"retry": "attempts=2 backoff=exponential:1s jitter=0.5 max=1m",
 		"dedup": "ttl=1s extend replace keep-last reschedule",
-		"queue": "limit=1/1s concurrency=2 keep-completed=1 keep-failed=1h",
+		"queue": "limit=1/1s group=Tenant concurrency=2 keep-completed=1 keep-failed=1h",
 	} {
 		_, l := read("//bullmq:" + line + " " + all)
 		require.Empty(t, l.Sorted(), line)
