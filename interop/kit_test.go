@@ -195,6 +195,13 @@ func (w *worker) close() {
 	w.do("worker.close", Args{"worker": w.key})
 }
 
+// kill ends the worker at once.
+func (w *worker) kill() {
+	w.Helper()
+	w.closed = true
+	w.do("worker.close", Args{"worker": w.key, "force": true})
+}
+
 // release lets the handlers of a peer go on that hold with a key.
 func (o *on) release(key string) {
 	o.Helper()

@@ -54,13 +54,26 @@ class Context {
     return worker;
   }
 
-  // job is the one taken by hand, or else as it is stored.
+  // job reads a job as it is stored.
   async job(queue, id) {
-    const held = this.held.get(`${queue}/${id}`);
-    if (held) return held;
     const job = await this.queue(queue).getJob(id);
     if (!job) throw Object.assign(new Error(`Missing key for job ${id}`), { code: -1 });
     return job;
+  }
+
+  // taken is a job that was taken by hand, with what its worker knows of it.
+  taken({ queue, id }) {
+    const job = this.held.get(`${queue}/${id}`);
+    if (!job) throw new Error(`job ${id} of queue ${queue} is not held`);
+    return job;
+  }
+
+  hold(job) {
+    this.held.set(`${job.queueName}/${job.id}`, job);
+  }
+
+  drop({ queue, id }) {
+    this.held.delete(`${queue}/${id}`);
   }
 }
 

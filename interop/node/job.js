@@ -31,11 +31,16 @@ const plain = {
   removeUnprocessedChildren: [[], nothing],
   removeChildDependency: [[]],
   removeDeduplicationKey: [[]],
-  discard: [[], nothing], // 5.x only
 };
 
 function ops(ctx) {
   const all = {
+    // 5.x only: the worker that holds the job will not retry it.
+    'job.discard': async args => {
+      const job = ctx.taken(args);
+      if (!job.discard) throw Object.assign(new Error('this version has no Job.discard'), { name: 'NotOffered' });
+      job.discard();
+    },
     'job.get': async ({ queue, id }) => viewJob(await ctx.job(queue, id)),
     // Waits for the result as a caller does; the queue's events are read from when they were started.
     'job.waitUntilFinished': async ({ queue, id, ttl }) => {

@@ -16,19 +16,11 @@ function thrown(lib, { message, unrecoverable, stack }) {
 }
 
 function ops(ctx) {
-  const key = ({ queue, id }) => `${queue}/${id}`;
-
-  const held = args => {
-    const job = ctx.held.get(key(args));
-    if (!job) throw new Error(`job ${args.id} of queue ${args.queue} is not held`);
-    return job;
-  };
-
   // finish settles a held job; it stays held when that is refused.
   const finish = async (args, settle) => {
-    const job = held(args);
+    const job = ctx.taken(args);
     const result = await settle(job, args.token === undefined ? job.token : args.token);
-    ctx.held.delete(key(args));
+    ctx.drop(args);
     return result === undefined ? null : result;
   };
 
@@ -49,7 +41,7 @@ function ops(ctx) {
       worker.blockUntil = 0;
       const job = await worker.getNextJob(args.token || `token-${++tokens}`, { block: false });
       if (!job) return null;
-      ctx.held.set(`${worker.name}/${job.id}`, job);
+      ctx.hold(job);
       return viewJob(job);
     },
     'worker.moveToCompleted': args =>
@@ -67,18 +59,18 @@ function ops(ctx) {
       }),
     // True: it waits for children; false: none is pending, and it is still held.
     'worker.moveToWaitingChildren': async args => {
-      const job = held(args);
+      const job = ctx.taken(args);
       const moved = await job.moveToWaitingChildren(args.token === undefined ? job.token : args.token, args.opts);
-      if (moved) ctx.held.delete(key(args));
+      if (moved) ctx.drop(args);
       return moved;
     },
     'worker.extendLock': async args => {
-      const job = held(args);
+      const job = ctx.taken(args);
       return job.extendLock(args.token === undefined ? job.token : args.token, args.duration);
     },
     // Forgets a held job, as a worker does that is gone.
     'worker.forget': async args => {
-      ctx.held.delete(key(args));
+      ctx.drop(args);
     },
     // Looks for stalled jobs once; their ids are the worker's events.
     'worker.stalledCheck': async ({ worker }) => {

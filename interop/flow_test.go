@@ -1,0 +1,288 @@
+package interop
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/stretchr/testify/require"
+)
+
+const flows = "Parents and children"
+
+var flowFeatures = []feature{
+	{flows, "a flow added by one side, worked by the other", flowWorked, needsFlows},
+	{flows, "each policy for a child that fails (C001)", flowPolicies, needsFlows},
+	{flows, "a handler adds children and waits for them", childrenAtRunTime, nil},
+	{flows, "each policy, children added to a running parent", runTimePolicies, nil},
+	{flows, "children read by both sides", dependencies, nil},
+	{flows, "a failed child retried by the other side (C061)", retriedChild, nil},
+	{flows, "children removed, unlinked, removed with their parent", removedChildren, nil},
+	{flows, "a parent that does not exist is refused", noParent, nil},
+}
+
+// needsFlows holds where the first side adds whole flows.
+func needsFlows(c *cell) string {
+	err := c.producer.peer.Call(c.ctx, "flow.addBulk", Args{"flows": []Args{}}, nil)
+	if IsNotOffered(err) {
+		return "this module adds a parent and then its children"
+	}
+	return ""
+}
+
+// family is a parent on the cell's queue with children on another queue.
+type family struct {
+	*cell
+	// The children's queue, as both sides see it.
+	mine, theirs *on
+}
+
+func (c *cell) family() *family {
+	c.Helper()
+	f := &family{cell: c}
+	f.mine, f.theirs = c.pair(name("children"))
+	f.mine.listen()
+	c.producer.listen()
+	return f
+}
+
+// childKey is how a parent refers to a child.
+func (f *family) childKey(id string) string { return "bull:" + f.mine.queue + ":" + id }
+
+// work lets the second side work both queues. A parent waits for its children
+// and returns their values.
+func (f *family) work() {
+	f.Helper()
+	f.consumer.work(script{"parent": once(does("waitChildren"), does("childrenValues"))}, nil)
+	f.theirs.work(script{
+		"good": once(returns("fine")),
+		"bad":  {{throws("sorry")}, {returns("better now")}},
+	}, nil)
+}
+
+func flowWorked(c *cell) {
+	f := c.family()
+	child := func(name, id string, opts Args) Args {
+		opts["jobId"] = id
+		return Args{"name": name, "queueName": f.mine.queue, "data": id, "opts": opts}
+	}
+	tree := ask[Flow](c.producer, "flow.add", Args{"flow": Args{
+		"name": "parent", "queueName": c.producer.queue, "data": 1, "opts": Args{"priority": 5},
+		"children": []Args{
+			child("good", "a", Args{}), child("good", "b", Args{"priority": 2}), child("good", "c", Args{"delay": 1}),
+			{"name": "parent", "queueName": c.producer.queue, "children": []Args{child("good", "d", Args{})}},
+		},
+	}})
+	require.Len(c, tree.Children, 4)
+	for _, o := range []*on{c.producer, c.consumer} {
+		require.Equal(c, "waiting-children", o.state(tree.Job.ID))
+	}
+	f.work()
+	inner := c.producer.queue + ":" + tree.Children[3].Job.ID
+	same(c.T, Args{
+		f.childKey("a"): "fine", f.childKey("b"): "fine", f.childKey("c"): "fine",
+		"bull:" + inner: Args{f.childKey("d"): "fine"},
+	}, c.producer.result(tree.Job.ID))
+}
+
+// outcome is what a policy makes of a parent with one failed child.
+var outcome = map[string]struct {
+	state  string
+	counts map[string]int
+}{
+	"":                          {"waiting-children", map[string]int{"unprocessed": 1}},
+	"failParentOnFailure":       {"failed", map[string]int{"failed": 1}},
+	"continueParentOnFailure":   {"completed", map[string]int{"ignored": 1}},
+	"ignoreDependencyOnFailure": {"completed", map[string]int{"ignored": 1}},
+	"removeDependencyOnFailure": {"completed", map[string]int{}},
+}
+
+// ended waits for what a policy makes of a parent, and compares what both
+// sides read of it.
+func (f *family) ended(policy, parent, child string) {
+	f.Helper()
+	want := outcome[policy]
+	f.until(policy+": "+want.state, func() bool { return f.producer.state(parent) == want.state })
+	for _, o := range []*on{f.producer, f.consumer} {
+		counts := ask[map[string]int](o, "job.getDependenciesCount", Args{"id": parent})
+		maps.DeleteFunc(counts, func(_ string, n int) bool { return n == 0 })
+		require.Equal(f, want.counts, counts, "%s, read by %s", policy, o.peer.Name)
+		ignored := Args{}
+		if want.counts["ignored"] > 0 {
+			ignored[f.childKey(child)] = "sorry"
+		}
+		same(f.T, ignored, o.do("job.getIgnoredChildrenFailures", Args{"id": parent}), policy)
+		if want.state == "failed" {
+			require.Equal(f, "child "+f.childKey(child)+" failed", o.job(parent).FailedReason)
+		}
+	}
+}
+
+func flowPolicies(c *cell) {
+	f := c.family()
+	f.work()
+	for _, policy := range policies {
+		opts := Args{}
+		if policy != "" {
+			opts[policy] = true
+		}
+		tree := ask[Flow](c.producer, "flow.add", Args{"flow": Args{
+			"name": "parent", "queueName": c.producer.queue,
+			"children": []Args{{"name": "bad", "queueName": f.mine.queue, "opts": opts}},
+		}})
+		child := tree.Children[0].Job.ID
+		stored := Args{"id": tree.Job.ID, "queueKey": "bull:" + c.producer.queue}
+		if policy != "" {
+			stored[flags[policy]] = true
+		}
+		same(c.T, stored, f.theirs.job(child).Parent, policy)
+		require.Equal(c, "sorry", f.mine.saw("failed", child).Field("failedReason"))
+		f.ended(policy, tree.Job.ID, child)
+	}
+}
+
+// running has the second side run a parent that holds, then waits for children.
+func (f *family) running() (parent string, release func()) {
+	f.Helper()
+	key := name("hold")
+	w := f.consumer.work(script{"parent": once(holds(key), does("waitChildren"), does("childrenValues"))}, nil)
+	parent = f.producer.add("parent", nil, nil)
+	w.held(key)
+	return parent, func() { w.release(key) }
+}
+
+func (f *family) addChild(o *on, name, parent string, opts Args) string {
+	f.Helper()
+	all := Args{"parent": Args{"id": parent, "queue": "bull:" + f.producer.queue}}
+	maps.Copy(all, opts)
+	return o.add(name, nil, all)
+}
+
+func childrenAtRunTime(c *cell) {
+	f := c.family()
+	parent, release := f.running()
+	a := f.addChild(f.mine, "good", parent, nil)
+	b := f.addChild(f.theirs, "good", parent, Args{"priority": 3})
+	release()
+	c.producer.saw("waiting-children", parent)
+	require.Equal(c, "waiting-children", c.consumer.state(parent))
+	f.mine.work(script{"good": once(returns("fine"))}, nil)
+	same(c.T, Args{f.childKey(a): "fine", f.childKey(b): "fine"}, c.producer.result(parent))
+	job := c.producer.job(parent)
+	require.Equal(c, []int{1, 2}, []int{job.AttemptsMade, job.AttemptsStart})
+}
+
+func runTimePolicies(c *cell) {
+	for _, policy := range policies {
+		f := c.family()
+		f.cell = c.again()
+		opts := Args{}
+		if policy != "" {
+			opts[policy] = true
+		}
+		parent, release := f.running()
+		child := f.addChild(f.theirs, "bad", parent, opts)
+		release()
+		f.producer.saw("waiting-children", parent)
+		f.mine.work(script{"bad": once(throws("sorry"))}, nil)
+		f.mine.saw("failed", child)
+		f.ended(policy, parent, child)
+	}
+}
+
+// again is the cell with other queues.
+func (c *cell) again() *cell {
+	next := *c
+	next.producer, next.consumer = c.pair(name("q"))
+	next.producer.listen()
+	return &next
+}
+
+func dependencies(c *cell) {
+	f := c.family()
+	parent, release := f.running()
+	good, waiting := f.addChild(f.mine, "good", parent, nil), f.addChild(f.mine, "good", parent, Args{"delay": hour})
+	ignored := f.addChild(f.theirs, "bad", parent, Args{"ignoreDependencyOnFailure": true})
+	failed := f.addChild(f.theirs, "bad", parent, Args{"failParentOnFailure": true})
+	f.mine.work(script{"good": once(returns(Args{"a": 1})), "bad": once(throws("sorry"))}, nil)
+	f.mine.saw("completed", good)
+	f.mine.saw("failed", ignored)
+	f.mine.saw("failed", failed)
+	for _, o := range []*on{c.producer, c.consumer} {
+		same(c.T, Args{
+			"processed": Args{f.childKey(good): Args{"a": 1}}, "unprocessed": []string{f.childKey(waiting)},
+			"ignored": Args{f.childKey(ignored): "sorry"}, "failed": []string{f.childKey(failed)},
+		}, o.do("job.getDependencies", Args{"id": parent}))
+		same(c.T, Args{"processed": 1, "unprocessed": 1, "ignored": 1, "failed": 1}, o.do("job.getDependenciesCount", Args{"id": parent}))
+		same(c.T, Args{f.childKey(good): Args{"a": 1}}, o.do("job.getChildrenValues", Args{"id": parent}))
+		require.Equal(c, "child "+f.childKey(failed)+" failed", o.job(parent).Deferred)
+	}
+	release()
+	c.producer.until("the parent has failed", func() bool { return c.producer.state(parent) == "failed" })
+}
+
+func retriedChild(c *cell) {
+	for _, policy := range policies {
+		f := c.family()
+		f.cell = c.again()
+		opts := Args{}
+		if policy != "" {
+			opts[policy] = true
+		}
+		parent, release := f.running()
+		child := f.addChild(f.mine, "bad", parent, opts)
+		f.mine.work(script{"bad": {{throws("sorry")}, {returns("better now")}}}, nil)
+		f.mine.saw("failed", child)
+		f.theirs.do("job.retry", Args{"id": child})
+		f.mine.saw("completed", child)
+		want := Args{"processed": 1, "unprocessed": 0, "ignored": 0, "failed": 0}
+		if policy == "removeDependencyOnFailure" {
+			want["processed"] = 0 // no trace of it was kept
+		}
+		for _, o := range []*on{f.producer, f.consumer} {
+			same(c.T, want, o.do("job.getDependenciesCount", Args{"id": parent}), policy)
+		}
+		release()
+	}
+}
+
+func removedChildren(c *cell) {
+	f := c.family()
+	parent, release := f.running()
+	ids := []string{}
+	for _, o := range []*on{f.mine, f.theirs, f.mine, f.theirs} {
+		ids = append(ids, f.addChild(o, "good", parent, Args{"delay": hour}))
+	}
+	pending := func() []string {
+		var d struct{ Unprocessed []string }
+		require.NoError(c, json.Unmarshal(c.consumer.do("job.getDependencies", Args{"id": parent}), &d))
+		slices.Sort(d.Unprocessed)
+		return d.Unprocessed
+	}
+	require.Len(c, pending(), 4)
+	f.mine.do("job.remove", Args{"id": ids[0]})
+	require.Len(c, pending(), 3)
+	require.True(c, ask[bool](f.mine, "job.removeChildDependency", Args{"id": ids[1]}))
+	require.Equal(c, "delayed", f.theirs.state(ids[1]))
+	require.Empty(c, f.theirs.job(ids[1]).ParentKey)
+	require.Len(c, pending(), 2)
+	c.producer.do("job.removeUnprocessedChildren", Args{"id": parent})
+	require.Empty(c, pending())
+	require.Equal(c, "unknown", f.theirs.state(ids[2]))
+
+	last := f.addChild(f.theirs, "good", parent, Args{"delay": hour})
+	release()
+	c.producer.saw("waiting-children", parent)
+	c.producer.do("job.remove", Args{"id": parent, "opts": Args{"removeChildren": true}})
+	require.Equal(c, "unknown", c.consumer.state(parent))
+	require.Equal(c, "unknown", f.theirs.state(last))
+}
+
+func noParent(c *cell) {
+	opts := Args{"parent": Args{"id": "no-such-job", "queue": "bull:" + c.producer.queue}}
+	for _, o := range []*on{c.producer, c.consumer} {
+		_, err := o.tryAdd("n", nil, opts)
+		require.ErrorContains(c, err, "parent", o.peer.Name)
+		require.Empty(c, o.counts())
+	}
+}

@@ -1,0 +1,31 @@
+// The cron parser that a release of the library uses: reads {pattern, zone, from, count} a line, and writes for each one
+// {times}: as many times as asked for, each one the next after that before, found as the library does it (the pattern is read
+// anew for each), or {error}.
+//
+//   node cron.js <library>
+'use strict';
+
+const path = require('path');
+const readline = require('readline');
+
+const home = path.dirname(require.resolve(path.join(process.argv[2], 'package.json')));
+const parser = require(require.resolve('cron-parser', { paths: [home] }));
+const read = parser.CronExpressionParser
+  ? (pattern, opts) => parser.CronExpressionParser.parse(pattern, opts)
+  : (pattern, opts) => parser.parseExpression(pattern, opts);
+
+function times({ pattern, zone, from, count }) {
+  const found = [];
+  try {
+    for (let at = from; found.length < count; found.push(at)) {
+      at = read(pattern, { currentDate: new Date(at), tz: zone }).next().getTime();
+    }
+  } catch (err) {
+    return { times: found, error: err.message };
+  }
+  return { times: found };
+}
+
+readline.createInterface({ input: process.stdin }).on('line', (line) => {
+  process.stdout.write(JSON.stringify(times(JSON.parse(line))) + '\n');
+});

@@ -1,3 +1,0 @@
-package interop
-
-var optionFeatures, dedupFeatures, workFeatures, queueFeatures, flowFeatures, faultFeatures []feature
