@@ -25,6 +25,7 @@ type intake struct {
 	*storage.NewJob
 	waits     bool   // for its children
 	flow      bool   // its parent is released when the whole flow is stored
+	once      bool   // nothing below it is added if it is there already
 	scheduler string // that made it, or empty
 }
 
@@ -183,7 +184,7 @@ func appendJob(args []any, j intake, common int64) []any {
 	for _, f := range []struct {
 		flag byte
 		on   bool
-	}{{'l', j.LIFO}, {'w', j.waits}, {'f', j.flow}} {
+	}{{'l', j.LIFO}, {'w', j.waits}, {'f', j.flow}, {'o', j.once}} {
 		if f.on {
 			flags = append(flags, f.flag)
 		}

@@ -53,14 +53,19 @@ func (s *Store) runInt(ctx context.Context, name, queue string, args ...any) (in
 // runAs runs a script and reads its reply as a command of the type that make
 // returns, such as redis.NewStringSliceCmd.
 func runAs[C redis.Cmder](ctx context.Context, s *Store, make func(context.Context, ...any) C, name, queue string, args []any) (C, error) {
-	var none C
 	b, err := s.base(queue)
 	if err != nil {
+		var none C
 		return none, err
 	}
+	return runAt(ctx, s, make, name, b, args)
+}
+
+// runAt is runAs for a queue whose keys begin with b.
+func runAt[C redis.Cmder](ctx context.Context, s *Store, make func(context.Context, ...any) C, name, b string, args []any) (C, error) {
 	sc := script(name)
 	var cmd C
-	err = s.retry(ctx, func() (bool, error) {
+	err := s.retry(ctx, func() (bool, error) {
 		m := &mark{text: s.mode}
 		cmd = make(ctx, scriptArgs("evalsha", sc.SHA, b, m, args)...)
 		err := s.client.Process(ctx, once{cmd})

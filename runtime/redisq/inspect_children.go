@@ -43,7 +43,7 @@ var dependencyKeys = map[storage.DependencyKind]struct{ part, scan string }{
 
 // Dependencies implements [storage.Inspector].
 func (s *Store) Dependencies(ctx context.Context, queue, id string, kind storage.DependencyKind, cursor uint64, count int) (page []storage.Dependency, next uint64, err error) {
-	at, ok := dependencyKeys[kind]
+	_, ok := dependencyKeys[kind]
 	in := s.check("list children", queue).id(id).
 		that(ok, "there are no children of kind %q", kind).
 		that(count > 0, "the count is %d: give 1 or more", count)
@@ -54,10 +54,16 @@ func (s *Store) Dependencies(ctx context.Context, queue, id string, kind storage
 	if err != nil {
 		return nil, 0, err
 	}
+	return s.dependencies(ctx, b+id, kind, cursor, count)
+}
+
+// dependencies pages through the children of one kind of the job at a key.
+func (s *Store) dependencies(ctx context.Context, key string, kind storage.DependencyKind, cursor uint64, count int) (page []storage.Dependency, next uint64, err error) {
+	at := dependencyKeys[kind]
 	if kind == storage.DependencyFailed {
-		return s.failedChildren(ctx, b+id+at.part, cursor, count)
+		return s.failedChildren(ctx, key+at.part, cursor, count)
 	}
-	cmd := redis.NewScanCmd(ctx, nil, at.scan, b+id+at.part, cursor, "count", count)
+	cmd := redis.NewScanCmd(ctx, nil, at.scan, key+at.part, cursor, "count", count)
 	if err := s.read(ctx, cmd); err != nil {
 		return nil, 0, err
 	}

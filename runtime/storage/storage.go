@@ -17,9 +17,11 @@ import (
 // a whole or not at all, unless its comment says that it works in steps.
 type Storage interface {
 	Producer
+	FlowProducer
 	Consumer
 	Operator
 	Inspector
+	FlowReader
 	EventLog
 	Canceller
 

@@ -79,14 +79,13 @@ local function place(q, flags, id, ts, delay, priority)
   emit(q, 'waiting', 'jobId', id)
 end
 
--- Whether a job yields to one that is there, with its own id or its deduplication id: id and note, or nil.
-local function yields(q, custom, job, d, defer)
-  if custom and rc('EXISTS', q.b .. custom) == 1 then
+-- What a job yields to that has its own id (`there`) or its deduplication id: id and note, or nil.
+local function yields(q, there, job, d, defer)
+  if there then
     if job.pkey then L.flush_intake(q) end
-    local code = L.duplicate(q.b, custom, job.pkey, job.parent, job.now, defer)
-    return code and '' or custom, code or 1
+    local code = L.duplicate(q.b, job.id, job.pkey, job.parent, job.now, defer)
+    return code and '' or job.id, code or 1
   end
-  if not d then return nil end
   if d.replace or d.reschedule then L.flush_intake(q) end
   return L.dedup(q.b, d, job), 1
 end
@@ -99,8 +98,10 @@ local function dedup_of(b, id, ttl, how, replace)
 end
 
 -- Adds the job whose flags, name, data and options stand before ARGV[a]; see script `add`. `count` is the number that it takes of
--- the counter; nil: it takes the next. Returns its id ('': refused), the place in ARGV after it, and a note.
-function L.take_in(q, a, count)
+-- the counter; nil: it takes the next. `node` is set for a job of a flow, whose parent (`pkey`, `parent`) was looked for before and
+-- learns of its children later, and of which it is known whether a job with its id is `there`. Returns its id ('': refused), the
+-- place in ARGV after it, and a note.
+function L.take_in(q, a, count, node)
   local flags, name, data, opts = ARGV[a - 4], ARGV[a - 3], ARGV[a - 2], ARGV[a - 1]
   local custom, ts, delay, priority = nil, q.time, '0', '0'
   local pkey, parent, rjk, d
@@ -111,22 +112,31 @@ function L.take_in(q, a, count)
   if has(flags, 'P') then pkey, parent, a = ARGV[a], ARGV[a + 1], a + 2 end
   if has(flags, 's') then rjk, a = ARGV[a], a + 1 end
   if has(flags, 'D') then d, a = dedup_of(q.b, ARGV[a], ARGV[a + 1], ARGV[a + 2], not has(flags, 'w')), a + 3 end
-  if pkey and rc('EXISTS', pkey) == 0 then return '', a, -5 end
+  if node then
+    pkey, parent = node.pkey, node.parent
+  elseif pkey and rc('EXISTS', pkey) == 0 then
+    return '', a, -5
+  end
   local id = custom or int(count or rc('INCR', q.b .. 'id'))
   if custom and not count then rc('INCR', q.b .. 'id') end
   if not q.max then q.max = L.max_events(q.b) end
-  if custom or d then
+  local there
+  if node then there = node.there else there = custom and rc('EXISTS', q.b .. custom) == 1 end
+  if there or d then
     local job = { id = id, name = name, data = data, opts = opts, now = tonumber(ts), delay = tonumber(delay), pkey = pkey, parent = parent, rjk = rjk }
-    local other, note = yields(q, custom, job, d, has(flags, 'f'))
+    local other, note = yields(q, there, job, d, has(flags, 'f'))
     if other then return other, a, note end
   end
   local key = q.b .. id
-  rc('HSET', key, 'name', name, 'data', data, 'opts', opts, 'timestamp', ts, 'delay', delay, 'priority', priority)
-  if pkey then rc('HSET', key, 'parentKey', pkey, 'parent', parent) end
+  if pkey then
+    rc('HSET', key, 'name', name, 'data', data, 'opts', opts, 'timestamp', ts, 'delay', delay, 'priority', priority, 'parentKey', pkey, 'parent', parent)
+  else
+    rc('HSET', key, 'name', name, 'data', data, 'opts', opts, 'timestamp', ts, 'delay', delay, 'priority', priority)
+  end
   if rjk then rc('HSET', key, 'rjk', rjk) end
   if d then rc('HSET', key, 'deid', d.id) end
   rc('XADD', q.events, '*', 'event', 'added', 'jobId', id, 'name', name)
   place(q, flags, id, ts, delay, priority)
-  if pkey then rc('SADD', pkey .. ':dependencies', key) end
+  if pkey and not node then rc('SADD', pkey .. ':dependencies', key) end
   return id, a
 end
