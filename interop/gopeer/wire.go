@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
 	"sync"
 
 	bullmq "github.com/bullmq-gen/bullmq-gen/runtime"
@@ -44,6 +45,7 @@ func allOps() ops {
 	for _, some := range []ops{clockOps, queueOps, settingOps, listOps, jobOps, workerOps, manualOps, eventOps} {
 		maps.Copy(all, some)
 	}
+	all["ops"] = ask(func(*peer, none) ([]string, error) { return slices.Sorted(maps.Keys(all)), nil })
 	return all
 }
 

@@ -22,6 +22,7 @@ const ops = {};
 for (const part of ['./clock', './queue', './job', './worker', './manual', './events', './flow', './scheduler']) {
   Object.assign(ops, require(part).ops(ctx));
 }
+ops.ops = async () => Object.keys(ops).sort();
 ops.ping = async () => ({ library, version: require(library + '/package.json').version, pid: process.pid });
 
 process.on('unhandledRejection', err => emit({ event: 'error', message: String((err && err.stack) || err) }));
