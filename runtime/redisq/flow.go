@@ -180,7 +180,7 @@ func (f *flow) appendNode(args []any, n *storage.FlowNode, common int64) []any {
 
 // flowReply reads the reply of the script addflow.
 func flowReply(nodes []storage.FlowNode, reply []string) ([]storage.Added, error) {
-	if len(reply) == 2 {
+	if len(reply) == 2 && reply[0] != "0" {
 		i, code := parseInt(reply[1])-1, parseInt64(reply[0])
 		if i < 0 || i >= len(nodes) {
 			return nil, fmt.Errorf("it refuses job %q of %d", reply[1], len(nodes))
