@@ -173,15 +173,40 @@ func TestDeviations(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "d.json")
 	write := func(text string) { require.NoError(t, os.WriteFile(file, []byte(text), 0o600)) }
-	write(`[{"operation":"drain","lib":"5.","note":"kept$","reason":"r1"},{"operation":"drain","ids":["drain-001"],"reason":"r2"}]`)
+	write(`[
+		{"operations":["drain"],"ids":["drain-001"],"only":["reply","wait"],"reason":"r1"},
+		{"operations":["promote","drain"],"lib":"5.","when":["noSuchJob","twoLists"],"reason":"r2"}]`)
 	list, err := vectors.LoadDeviations(file)
 	require.NoError(t, err)
-	require.Same(t, list[0], list.Find(&vectors.Record{Script: "drain", Lib: "5.81.5", Note: "scheduler kept"}))
-	require.Same(t, list[1], list.Find(&vectors.Record{ID: "drain-001", Script: "drain", Lib: "6.7.0", Note: "scheduler kept"}))
-	require.Nil(t, list.Find(&vectors.Record{Script: "drain", Lib: "6.7.0", Note: "scheduler kept"}))
-	require.Nil(t, list.Find(&vectors.Record{Script: "pause", Lib: "5.81.5", Note: "kept"}))
+	both := keyspace(t, `{"bull:q:wait":{"type":"list","value":["a"]},"bull:q:paused":{"type":"list","value":["b"]}}`)
+	record := func(id, op, lib string, before vectors.Keyspace) *vectors.Record {
+		return &vectors.Record{ID: id, Script: op, Lib: lib, Args: []byte(`{"prefix":"bull:q:","jobId":"1"}`), Before: before}
+	}
+	require.Equal(t, list[:1], list.Find(record("drain-001", "drain", "6.7.0", both)))
+	require.Equal(t, list, list.Find(record("drain-001", "drain", "5.81.5", both)))
+	require.Equal(t, list[1:], list.Find(record("promote-001", "promote", "5.81.5", both)))
+	require.Empty(t, list.Find(record("promote-001", "promote", "5.81.5", nil)), "one of two conditions is not met")
+	require.Empty(t, list.Find(record("drain-001", "pause", "5.81.5", both)))
 
-	write(`[{"operation":"drain","reason":"matches nothing"}]`)
-	_, err = vectors.LoadDeviations(file)
-	require.ErrorContains(t, err, "entry 1: give operation")
+	diff := []string{"reply: want 1", "reply[0]: want 1", "reply.a: want 1", "bull:q:wait: missing", "bull:r:wait: missing", "bull:q:await: missing"}
+	require.Equal(t, diff[5:], list[:1].Unexplained(diff))
+	require.Empty(t, list[1:].Unexplained(diff))
+	require.Equal(t, diff, vectors.Deviations(nil).Unexplained(diff))
+}
+
+func TestDeviationsThatSayTooLittle(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "d.json")
+	for text, want := range map[string]string{
+		`[{"operations":["drain"],"reason":"matches nothing"}]`:                                     "entry 1: give operations",
+		`[{"operations":["drain"],"reason":"both","ids":["1"],"when":["twoLists"]}]`:                "entry 1: give operations",
+		`[{"when":["twoLists"],"reason":"of which operation?"}]`:                                    "entry 1: give operations",
+		`[{"operations":["drain"],"when":["twoLists"],"reason":"r"},{"operations":["drain"]}]`:      "entry 2: give operations",
+		`[{"operations":["drain"],"when":["twoList"],"reason":"no such condition"}]`:                `there is no condition "twoList"`,
+		`[{"operations":["drain"],"note":"x","when":["twoLists"],"reason":"there is no such key"}]`: "note",
+	} {
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		_, err := vectors.LoadDeviations(file)
+		require.ErrorContains(t, err, want)
+	}
 }

@@ -73,8 +73,9 @@ type replayArgs struct {
 	JobID, JobKey, ParentKey, State, Row, Action, Data, Progress, DeduplicationKey, Push, ID string
 
 	Timestamp float64 // for delayed jobs it is the largest number there is
+	Delay     float64
 
-	Delay, Start, End, Max, Duration, MS, Keep              int64
+	Start, End, Max, Duration, MS, Keep, Grace              int64
 	Priority, Limit, Count, MaxJobs, Concurrency, MaxLength int
 
 	Lifo, Delayed, Asc, Force, EmitEvent, RemoveChildren, WantValue bool
@@ -118,7 +119,7 @@ func replayChangeDelay(ctx context.Context, s *Store, r *vectors.Record) (any, e
 	if err != nil {
 		return nil, err
 	}
-	return done(s.ChangeDelay(ctx, queue, a.JobID, time.UnixMilli(int64(a.Timestamp)), time.Duration(a.Delay)*time.Millisecond))
+	return done(s.ChangeDelay(ctx, queue, a.JobID, time.UnixMilli(int64(a.Timestamp)), recordedMillis(a.Delay)))
 }
 
 func replayChangePriority(ctx context.Context, s *Store, r *vectors.Record) (any, error) {
