@@ -19,7 +19,7 @@
 --       in ms), and of k and f what 13 to 15 are of c
 -- Reply, flat: how long no job may start (ms), when the next delayed one is due (ms), how many jobs were not settled, place and code
 --       of each of these, and then of each job taken: its id, how many values follow, and these: the fields of its hash, name and value;
---       or 0, and of a new job only the values of name, data, opts, timestamp, delay and priority.
+--       or 0, and of a new job without delay and priority only the values of name, data, opts and timestamp.
 -- Codes: -1 no job, -2 no lock, -3 not active, -4 pending children, -6 locked with another token, -9 failed children, 1 no such child
 local now, wanted, token, worker, kinds = ARGV[3], tonumber(ARGV[4]), ARGV[5], ARGV[7], ARGV[12]
 local count, age, limit = tonumber(ARGV[13]), tonumber(ARGV[14]), tonumber(ARGV[15])
@@ -40,13 +40,14 @@ local function refuse(i, code)
   r = r + 2
 end
 
--- Takes n ids out of `active`. Jobs of one batch often are the tail of the list: it is popped, and what else was in it put back. What
--- is not there is looked for, or filtered out of the whole list if that is much. `at` has the place of each id; those that were found
--- leave it. Returns how many were not.
-local function leave_active(ids, n, at)
+-- Takes the n ids of a table out of `active`. Jobs of one batch often are the tail of the list: it is popped, and what else was in it put back. What
+-- is not there is looked for, or filtered out of the whole list if that is much. Those that were found leave the table, which is of ids
+-- and places. Returns how many were not.
+local function leave_active(at, n)
   if n == 1 then
-    if rc('LREM', active, -1, ids[1]) == 0 then return 1 end
-    at[ids[1]] = nil
+    local id = next(at)
+    if rc('LREM', active, -1, id) == 0 then return 1 end
+    at[id] = nil
     return 0
   end
   local left, rest, t = n, {}, 0
@@ -76,21 +77,20 @@ local function leave_active(ids, n, at)
     rc('DEL', active)
     for i = 1, t, 1000 do rc('RPUSH', active, unpack(rest, i, min(i + 999, t))) end
   elseif left > 0 then
-    for i = 1, n do
-      local id = ids[i]
-      if at[id] and rc('LREM', active, -1, id) == 1 then at[id], left = nil, left - 1 end
+    for id in pairs(at) do
+      if rc('LREM', active, -1, id) == 1 then at[id], left = nil, left - 1 end
     end
   end
   return left
 end
 
--- Completes v jobs in bulk, if they are kept; writes their events in any case.
+-- Completes v jobs in bulk, if they are kept; writes their events in any case. `made` has the attempts of those that made more than one.
 local function complete(ids, keys, values, made, v)
   if count ~= 0 then
     local z = {}
     for i = 1, v do
       z[2 * i - 1], z[2 * i] = now, ids[i]
-      rc('HSET', keys[i], 'returnvalue', values[i], 'finishedOn', now, 'atm', made[i])
+      rc('HSET', keys[i], 'returnvalue', values[i], 'finishedOn', now, 'atm', made[ids[i]] or '1')
     end
     rc('ZADD', B .. 'completed', unpack(z))
   end
@@ -121,9 +121,10 @@ local function settle_bulk(low, high)
   local held = rc('MGET', unpack(locks))
   local more = rc('EXISTS', unpack(kin)) > 0
 
-  -- Those that leave `active`; the locks to be released, and of which jobs; and what can be done in bulk.
-  local leaving, l, at, unlock, free, u = {}, 0, {}, {}, {}, 0
-  local ids, plain, values, made, v = {}, {}, {}, {}, 0
+  -- The places of those that leave `active`; of whose locks are released; and of what can be done in bulk. The lists of keys and locks
+  -- close up over those that fall out.
+  local at, l, free, u = {}, 0, {}, 0
+  local ids, values, made, v = {}, {}, {}, 0
   for i = low, high do
     local j, a = i - low + 1, 3 * i + 13
     local id, own, kind, key = ARGV[a], ARGV[a + 1], byte(kinds, i), keys[j]
@@ -134,43 +135,43 @@ local function settle_bulk(low, high)
     local len = rc('HLEN', key)
     if len == 0 then
       refuse(i, -1)
-    elseif seen[id] or kind == 112 -- p
+    elseif at[id] or seen[id] or kind == 112 -- p
       or more and (kind == 99 or kind == 107) and rc('EXISTS', key .. ':dependencies', key .. ':unsuccessful') > 0 then -- c, k
       s = s + 1
       single[s], alone[i], seen[id] = i, true, true
     elseif own ~= '0' and held[j] ~= own then
       refuse(i, held[j] and -6 or -2)
     else
-      local attempt = kind == 99 and '1' -- false: one by one
-      if kind == 99 and len ~= usual then
+      local bulk = kind == 99
+      if bulk and len ~= usual then
         local h = rc('HMGET', key, 'parentKey', 'deid', 'atm')
-        attempt = (h[3] or 0) + 1 .. ''
-        if h[1] or h[2] then attempt = false end
+        if h[3] then made[id] = h[3] + 1 .. '' end
+        bulk = not (h[1] or h[2])
       elseif kind == 102 or kind == 114 or kind == 100 then -- f, r, d
         cold().note_failure(key, ARGV[a + 2], ARGV[x], ARGV[x + 1])
       end
-      if attempt then
+      if bulk then
         v = v + 1
-        ids[v], plain[v], values[v], made[v] = id, key, ARGV[a + 2], attempt
+        ids[v], keys[v], values[v] = id, key, ARGV[a + 2]
       else
         s = s + 1
         single[s] = i
       end
       l = l + 1
-      leaving[l], at[id], seen[id] = id, i, true
+      at[id] = i
       if own ~= '0' then
         u = u + 1
-        unlock[u], free[u] = locks[j], id
+        locks[u], free[u] = locks[j], id
       end
     end
   end
 
-  if l > 0 and leave_active(leaving, l, at) > 0 then -- some were not there: they lose their lock and nothing else is done
+  if l > 0 and leave_active(at, l) > 0 then -- some were not there: they lose their lock and nothing else is done
     local w, t, lost = 0, 0, {}
     for i = 1, v do
       if not at[ids[i]] then
         w = w + 1
-        ids[w], plain[w], values[w], made[w] = ids[i], plain[i], values[i], made[i]
+        ids[w], keys[w], values[w] = ids[i], keys[i], values[i]
       end
     end
     v = w
@@ -187,14 +188,14 @@ local function settle_bulk(low, high)
   if u > 0 then rc('SREM', B .. 'stalled', unpack(free)) end
   if count == 0 then
     for i = 1, v do
-      local key = plain[i]
-      unlock[u + i] = key
+      local key = keys[i]
+      locks[u + i] = key
       if more then rc('DEL', key .. ':logs', key .. ':processed', key .. ':failed') end
     end
     u = u + v
   end
-  if u > 0 then rc('DEL', unpack(unlock)) end
-  if v > 0 then complete(ids, plain, values, made, v) end
+  if u > 0 then rc('DEL', unpack(locks, 1, u)) end
+  if v > 0 then complete(ids, keys, values, made, v) end
 end
 
 if n > 0 then
@@ -323,14 +324,14 @@ if want > 0 then
       if token ~= '0' then rc('SET', key .. ':lock', token, 'PX', ARGV[6]) end
       rc('XADD', events, '*', 'event', 'active', 'jobId', id, 'prev', 'waiting')
       local h = rc('HLEN', key) == 6 and rc('HMGET', key, 'name', 'data', 'opts', 'timestamp', 'delay', 'priority')
-      if h and h[1] and h[2] and h[3] and h[4] and h[5] and h[6] then
+      if h and h[1] and h[2] and h[3] and h[4] and h[5] == '0' and h[6] == '0' then
         if worker == '' then
           rc('HSET', key, 'processedOn', now, 'ats', '1')
         else
           rc('HSET', key, 'processedOn', now, 'ats', '1', 'pb', worker)
         end
-        out[o + 1], out[o + 2], out[o + 3], out[o + 4], out[o + 5], out[o + 6], out[o + 7], out[o + 8] = id, 0, h[1], h[2], h[3], h[4], h[5], h[6]
-        o, counted = o + 8, counted + 1
+        out[o + 1], out[o + 2], out[o + 3], out[o + 4], out[o + 5], out[o + 6] = id, 0, h[1], h[2], h[3], h[4]
+        o, counted = o + 6, counted + 1
       else
         rc('HSET', key, 'processedOn', now)
         if worker ~= '' then rc('HSET', key, 'pb', worker) end

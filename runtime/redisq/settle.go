@@ -202,9 +202,9 @@ func parseSettled(out []string, queue string, req *storage.SettleRequest) (*stor
 			size = parseInt(out[1])
 		}
 		switch {
-		case size == 0 && len(out) >= 8:
+		case size == 0 && len(out) >= 6:
 			reply.Jobs = append(reply.Jobs, freshRecord(out, req.Worker, now))
-			out = out[8:]
+			out = out[6:]
 		case size > 0 && len(out) >= 2+size:
 			reply.Jobs = append(reply.Jobs, newRecord(out[0], out[2:2+size]))
 			out = out[2+size:]
@@ -215,13 +215,13 @@ func parseSettled(out []string, queue string, req *storage.SettleRequest) (*stor
 	return reply, nil
 }
 
-// freshRecord makes a record of a job that was never taken before, of which
-// the script tells only what its producer wrote.
+// freshRecord makes a record of a job that was never taken before and has
+// neither delay nor priority, of which the script tells only what else its
+// producer wrote.
 func freshRecord(f []string, worker string, now time.Time) storage.Record {
 	return storage.Record{
 		ID: f[0], Name: f[2], Data: []byte(f[3]), Opts: []byte(f[4]),
-		Timestamp: parseTime(f[5]), Delay: parseDelay(f[6]), Priority: parseInt(f[7]),
-		AttemptsStarted: 1, ProcessedOn: now, ProcessedBy: worker,
+		Timestamp: parseTime(f[5]), AttemptsStarted: 1, ProcessedOn: now, ProcessedBy: worker,
 	}
 }
 
