@@ -2,6 +2,7 @@ package bullmq
 
 import (
 	"context"
+	"runtime"
 	"strconv"
 	"sync/atomic"
 	"syscall"
@@ -59,6 +60,17 @@ func (s *endless) Cancelled(ctx context.Context, _, _ string, d time.Duration) (
 	return nil, "", nil
 }
 
+func (s *endless) Announce(context.Context, string, string, int) error { return nil }
+
+func (s *endless) Add(_ context.Context, _ string, jobs []storage.NewJob) ([]storage.Added, error) {
+	s.calls.Add(1)
+	added := make([]storage.Added, len(jobs))
+	for i := range added {
+		added[i].ID = "1"
+	}
+	return added, nil
+}
+
 // asleep waits for work that never comes.
 type asleep struct{}
 
@@ -83,6 +95,63 @@ func workEndless(tb testing.TB, jobs, concurrency int) *endless {
 	<-s.done
 	require.NoError(tb, w.Stop(context.Background()))
 	return s
+}
+
+// mallocs is how many objects were allocated so far.
+func mallocs() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.Mallocs
+}
+
+// What a worker itself allocates for a job, whatever the storage: the job, its
+// context, its payload. The storage of this test makes up 3 objects a job, and
+// encoding/json some 5.
+func TestCostAllocationsOfAWorkedJob(t *testing.T) { //nolint:paralleltest // counts what the whole process allocates
+	const jobs = 20000
+	for concurrency, most := range map[int]float64{1: 27, 50: 18, 200: 18} {
+		workEndless(t, 1000, concurrency)
+		before := mallocs()
+		workEndless(t, jobs, concurrency)
+		got := float64(mallocs()-before) / jobs
+		require.LessOrEqual(t, got, most, "allocations of a job, concurrency %d", concurrency)
+	}
+}
+
+// One job at a time costs one round trip a job; many share one.
+func TestCostRoundTripsOfAWorkedJob(t *testing.T) {
+	t.Parallel()
+	const jobs = 3000
+	calls := workEndless(t, jobs, 1).calls.Load()
+	require.GreaterOrEqual(t, calls, int64(jobs))
+	require.LessOrEqual(t, calls, int64(jobs+2)) // the first take, and the one that finds nothing
+	require.LessOrEqual(t, workEndless(t, jobs, 100).calls.Load(), int64(jobs/3))
+}
+
+// What adding a job allocates before the storage: the payload's text, the
+// handle, and the answer.
+func TestCostAllocationsOfAnAddedJob(t *testing.T) { //nolint:paralleltest // counts what the whole process allocates
+	s := newEndless(0)
+	c, err := NewClient(s, WithLogger(quiet()))
+	require.NoError(t, err)
+	task := NewTask[greet, None](Spec{Queue: &QueueSpec{Name: "greetings"}, Name: "greet"}, nil)
+	got := testing.AllocsPerRun(1000, func() {
+		if _, err := task.Add(context.Background(), c, greet{Name: "somebody"}); err != nil {
+			t.Error(err)
+		}
+	})
+	require.LessOrEqual(t, got, 7.0, "one job")
+	many := make([]greet, 1000)
+	got = testing.AllocsPerRun(20, func() {
+		if _, err := task.AddMany(context.Background(), c, many); err != nil {
+			t.Error(err)
+		}
+	})
+	require.LessOrEqual(t, got/1000, 4.0, "a job of a thousand")
+	s.calls.Store(0)
+	_, err = task.AddMany(context.Background(), c, many)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, s.calls.Load())
 }
 
 // processorTime is what this process has used so far. On machines that are
