@@ -24,7 +24,7 @@ import (
 
 var (
 	full    = flag.Bool("full", false, "five times as many jobs")
-	_       = flag.Bool("quick", true, "the default: under 5 minutes")
+	quick   = flag.Bool("quick", true, "the default: under 5 minutes")
 	rounds  = flag.Int("rounds", 5, "how often each contender does each work")
 	only    = flag.String("works", "", "names of works, separated by commas; all if empty")
 	who     = flag.String("contenders", "", "names of contenders, separated by commas; all if empty")
@@ -55,9 +55,9 @@ func run() error {
 		return err
 	}
 	defer s.stop()
-	res := &results{Mode: "quick"}
-	if *full {
-		res.Mode = "full"
+	res := &results{Mode: "full"}
+	if *quick && !*full {
+		res.Mode = "quick"
 	}
 	if err := res.describe(ctx, s); err != nil {
 		return err
@@ -94,7 +94,7 @@ func asContender() error {
 func compare(ctx context.Context, s *server, res *results) error {
 	r := &runner{server: s, children: map[string]*child{}}
 	defer r.close()
-	for _, w := range works(*full) {
+	for _, w := range works(res.Mode == "full") {
 		if wanted(*only, w.name) {
 			res.Works = append(res.Works, &result{Name: w.name, Title: w.title, Unit: w.unit, work: &w})
 		}

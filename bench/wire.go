@@ -22,6 +22,10 @@ type order struct {
 	Size int `json:"size"`
 	// GapMS is the time between two jobs of which the latency is measured.
 	GapMS int `json:"gapMS"`
+	// Backlog is how many other jobs the queue holds meanwhile, and State
+	// which: waiting, delayed, prioritized or completed.
+	Backlog int    `json:"backlog"`
+	State   string `json:"state"`
 }
 
 // event is what a contender says.

@@ -1,5 +1,7 @@
 package main
 
+import "fmt"
+
 // work is something that contenders do side by side.
 type work struct {
 	name  string
@@ -7,45 +9,44 @@ type work struct {
 	unit  string // of what is compared: jobs/s, us or MiB
 	order order
 	jobs  map[string]int // how many a contender is given; those that are not named take no part
-	// floorNode and so on are the least ratios that are aimed at; 0: none.
-	floorNode, floorAsynq float64
-	once                  bool // in one process of its own and one round
+	once  bool           // in one process of its own and one round
 }
 
-// scale is how much more the full mode does.
+// works are what is compared. The full mode does five times as many jobs, and
+// looks in addition at what a backlog costs.
 func works(full bool) []work {
 	ws := []work{
 		{
 			name: "work-1", title: "work, concurrency 1", unit: rate, order: order{Op: "work", Concurrency: 1},
-			jobs: map[string]int{"ours": 8000, "node": 4000, "asynq": 6000, "limit": 8000}, floorNode: 2.3, floorAsynq: 1,
+			jobs: map[string]int{"ours": 8000, "node": 4000, "asynq": 6000, "limit": 8000},
 		},
 		{
 			name: "work-50", title: "work, concurrency 50", unit: rate, order: order{Op: "work", Concurrency: 50},
-			jobs: map[string]int{"ours": 30000, "node": 8000, "asynq": 12000, "limit": 30000}, floorNode: 3, floorAsynq: 2,
+			jobs: map[string]int{"ours": 30000, "node": 8000, "asynq": 12000, "limit": 30000},
 		},
 		{
 			name: "work-200", title: "work, concurrency 200", unit: rate, order: order{Op: "work", Concurrency: 200},
-			jobs: map[string]int{"ours": 30000, "node": 8000, "asynq": 12000, "limit": 30000}, floorNode: 3, floorAsynq: 2,
+			jobs: map[string]int{"ours": 30000, "node": 8000, "asynq": 12000, "limit": 30000},
 		},
 		{
 			name: "sleep-100", title: "5 ms handlers, concurrency 100", unit: rate, order: order{Op: "work", Concurrency: 100, HandlerMS: 5},
-			jobs: map[string]int{"ours": 12000, "node": 8000, "asynq": 8000, "bare": 12000}, floorNode: 1, floorAsynq: 1,
+			jobs: map[string]int{"ours": 12000, "node": 8000, "asynq": 8000, "bare": 12000},
 		},
 		{
 			name: "sleep-500", title: "5 ms handlers, concurrency 500", unit: rate, order: order{Op: "work", Concurrency: 500, HandlerMS: 5},
-			jobs: map[string]int{"ours": 25000, "node": 8000, "asynq": 10000, "bare": 50000}, floorNode: 1, floorAsynq: 1,
+			jobs: map[string]int{"ours": 25000, "node": 8000, "asynq": 10000, "bare": 50000},
 		},
 		{
 			name: "bulk", title: "add 1000 a call", unit: rate, order: order{Op: "bulk", Size: 1000},
-			jobs: map[string]int{"ours": 40000, "node": 10000, "limit": 40000}, floorNode: 4,
+			jobs: map[string]int{"ours": 40000, "node": 10000, "limit": 40000},
 		},
 		{
 			name: "single", title: "add one a call, 100 under way", unit: rate, order: order{Op: "single", Concurrency: 100},
-			jobs: map[string]int{"ours": 40000, "node": 16000, "asynq": 20000, "limit": 40000}, floorNode: 2, floorAsynq: 1,
+			jobs: map[string]int{"ours": 40000, "node": 16000, "asynq": 20000, "limit": 40000},
 		},
 		{
 			name: "latency", title: "idle pick-up", unit: micros, order: order{Op: "latency", Concurrency: 10, GapMS: 5},
-			jobs: map[string]int{"ours": 200, "node": 200, "asynq": 3, "limit": 200}, floorNode: 1,
+			jobs: map[string]int{"ours": 200, "node": 200, "asynq": 3, "limit": 200},
 		},
 		{
 			name: "memory", title: "resident memory, 200 slots, 100,000 jobs", unit: mebi, order: order{Op: "work", Concurrency: 200},
@@ -59,6 +60,21 @@ func works(full bool) []work {
 					ws[i].jobs[c] *= 5
 				}
 			}
+		}
+		ws = append(ws, backlogs()...)
+	}
+	return ws
+}
+
+// backlogs are works on queues that hold many other jobs.
+func backlogs() []work {
+	var ws []work
+	for _, state := range []string{"waiting", "delayed", "prioritized", "completed"} {
+		for _, n := range []int{100_000, 1_000_000} {
+			ws = append(ws, work{
+				name: fmt.Sprintf("backlog-%s-%d", state, n), title: fmt.Sprintf("work, concurrency 50, beside %s %s", number(float64(n)), state),
+				unit: rate, order: order{Op: "work", Concurrency: 50, Backlog: n, State: state}, jobs: map[string]int{"ours": 100_000}, once: true,
+			})
 		}
 	}
 	return ws
