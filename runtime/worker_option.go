@@ -94,6 +94,13 @@ func Limit(n int, per time.Duration) WorkerOption {
 	return workerOption(func(c *workerConfig) { c.limit = RateLimit{Max: n, Per: per} })
 }
 
+// MaxLimitDelay is the longest time for which a worker that is held back by a
+// rate limit does not look at the queue; default 30 seconds. When it looks,
+// delayed jobs that are due are made to wait, and the end of a limit is noticed.
+func MaxLimitDelay(d time.Duration) WorkerOption {
+	return workerOption(func(c *workerConfig) { c.maxLimitDelay = d })
+}
+
 // GracePeriod is how long running handlers may go on after a stop before their
 // contexts are cancelled; default 30 seconds. Stop's context may cut it short.
 func GracePeriod(d time.Duration) WorkerOption {
@@ -149,6 +156,9 @@ func (c *workerConfig) validate(queue string) error {
 	}
 	if c.stalledInterval < time.Millisecond || c.maxStalled < 0 {
 		p.add("stalled check needs an interval of at least 1ms and 0 or more stalls, not %v and %d", c.stalledInterval, c.maxStalled)
+	}
+	if c.maxLimitDelay < time.Millisecond {
+		p.add("max limit delay must be at least 1ms, not %v", c.maxLimitDelay)
 	}
 	if c.maxStarted < 0 || c.metricPoints < 0 || c.grace < 0 {
 		p.add("max starts, metrics and grace period must not be negative")

@@ -165,8 +165,8 @@ func TestWorkerRefusesToStartWithoutAllHandlers(t *testing.T) {
 	}
 	_, err = bad.Add(k.ctx, k.client, greet{})
 	require.ErrorContains(t, err, "colon")
-	_, err = NewWorker(k.client, q, Concurrency(0), LockDuration(1), WorkerName("a b"), StalledCheck(0, -1), Limit(0, time.Second), WithBackoff("fixed", nil))
-	for _, word := range []string{"concurrency", "lock duration", "spaces", "stalled", "rate limit", "backoff strategy"} {
+	_, err = NewWorker(k.client, q, Concurrency(0), LockDuration(1), WorkerName("a b"), StalledCheck(0, -1), Limit(0, time.Second), MaxLimitDelay(0), WithBackoff("fixed", nil))
+	for _, word := range []string{"concurrency", "lock duration", "spaces", "stalled", "rate limit", "max limit delay", "backoff strategy"} {
 		require.ErrorContains(t, err, word)
 	}
 }
