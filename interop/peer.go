@@ -141,6 +141,9 @@ func (p *Peer) reply(a *answer) {
 // Call makes a request and waits for the answer, which it decodes into out
 // unless that is nil. What the peer refuses is an *Error.
 func (p *Peer) Call(ctx context.Context, op string, args, out any) error {
+	if ctx.Err() != nil {
+		return p.explain(op, args, fmt.Errorf("not sent: %w", context.Cause(ctx)))
+	}
 	reply, err := p.send(op, args)
 	if err != nil {
 		return p.explain(op, args, err)

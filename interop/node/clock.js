@@ -1,17 +1,29 @@
-// The clock that the library reads. Timers go on by the real one.
+// The clock that the library reads, as Date.now() and as new Date(). Timers go
+// on by the real one. It is in place before the library is loaded.
 'use strict';
 
-const real = Date.now;
+const Real = globalThis.Date;
+let now = Real.now;
+
+globalThis.Date = class extends Real {
+  constructor(...args) {
+    super(...(args.length ? args : [now()]));
+  }
+
+  static now() {
+    return now();
+  }
+};
 
 function ops() {
   return {
     // Stops the clock at a time.
     'clock.set': async ({ ms }) => {
-      Date.now = () => ms;
+      now = () => ms;
     },
     // Lets the real clock be read again.
     'clock.real': async () => {
-      Date.now = real;
+      now = Real.now;
     },
   };
 }

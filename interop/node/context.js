@@ -57,7 +57,7 @@ class Context {
   // job reads a job as it is stored.
   async job(queue, id) {
     const job = await this.queue(queue).getJob(id);
-    if (!job) throw Object.assign(new Error(`Missing key for job ${id}`), { code: -1 });
+    if (!job) throw Object.assign(new Error(`Missing key for job ${id}`), { code: -1, name: 'NoJob' });
     return job;
   }
 

@@ -6,6 +6,7 @@
 // ../README.md documents the protocol.
 'use strict';
 
+require('./clock');
 const { serve, emit } = require('./wire');
 const { Context } = require('./context');
 

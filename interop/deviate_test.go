@@ -1,0 +1,182 @@
+package interop
+
+import (
+	"fmt"
+	"strings"
+)
+
+// deviates says why an operation is left out: the sides are meant to differ in
+// it (see testdata/vectors/deviations.json and docs/decisions.md), or Node does
+// not say in which order it goes. Empty: it is played.
+func deviates(w *world, c call) string {
+	if f := deviations[c.Op]; f != nil {
+		return f(w, c)
+	}
+	return ""
+}
+
+var deviations = map[string]func(*world, call) string{
+	"queue.add": func(w *world, c call) string {
+		return cycles(w, c)
+	},
+	"queue.retryJobs": func(w *world, c call) string {
+		opts := c.Args["opts"].(Args)
+		q := c.Args["queue"].(string)
+		for _, id := range w.ids(q, opts["state"].(string)) {
+			if prio := w.job(q, id)["priority"]; prio != "0" && prio != "" {
+				return "jobs retried in bulk wait by their priority"
+			}
+		}
+		return ""
+	},
+	"worker.moveToWait": func(w *world, c call) string {
+		if notHeld(w, c) != "" {
+			return "not held"
+		}
+		if prio := w.job(c.Args["queue"].(string), c.Args["id"].(string))["priority"]; prio != "0" && prio != "" {
+			return "a prioritized job that goes back to wait wakes a worker"
+		}
+		return ""
+	},
+	"worker.moveToCompleted":       notHeld,
+	"worker.moveToFailed":          notHeld,
+	"worker.moveToDelayed":         notHeld,
+	"worker.moveToWaitingChildren": notHeld,
+	"worker.extendLock":            notHeld,
+	"worker.forget":                notHeld,
+	"worker.stalledCheck": func(w *world, c call) string {
+		q := benchWorkers[c.Args["worker"].(string)].queue
+		n := 0
+		for _, id := range w.state["bull:"+q+":stalled"].Set {
+			if _, locked := w.state["bull:"+q+":"+id+":lock"]; !locked {
+				n++
+			}
+		}
+		if n > 1 {
+			return "several stalled jobs go back in the order of a set"
+		}
+		return ""
+	},
+	"job.removeChildDependency": func(w *world, c call) string {
+		if w.job(c.Args["queue"].(string), c.Args["id"].(string))["parentKey"] == "" {
+			return "a job without a parent is no error: nothing waits for it"
+		}
+		return lastChild(w, w.job(c.Args["queue"].(string), c.Args["id"].(string))["parentKey"])
+	},
+	"queue.obliterate": func(w *world, c call) string {
+		for _, id := range w.ids(c.Args["queue"].(string), "waiting-children") {
+			if w.job(c.Args["queue"].(string), id)["parentKey"] != "" {
+				return "parents that wait go too, and with them what waits for those"
+			}
+		}
+		return lastOfMany(w, c)
+	},
+	"queue.clean": func(w *world, c call) string {
+		if why := lastOfMany(w, c); why != "" || c.Args["type"] == "completed" || c.Args["type"] == "failed" {
+			return why
+		}
+		if c.Args["limit"] != 0 && (c.Args["grace"] != 0 || c.Args["type"] == "active") {
+			return "a limit is of jobs that are removed, not of those looked at"
+		}
+		return ""
+	},
+	"queue.removeOrphanedJobs":      unlessThere("metrics:failed", "Node takes the metrics of failed jobs for a job"),
+	"job.remove":                    removal,
+	"queue.remove":                  removal,
+	"job.removeUnprocessedChildren": removal,
+	"queue.drain":                   lastOfMany,
+}
+
+// unlessThere leaves out an operation where a key of the queue exists.
+func unlessThere(key, why string) func(*world, call) string {
+	return func(w *world, c call) string {
+		if _, there := w.state[fmt.Sprintf("bull:%s:%s", c.Args["queue"], key)]; there {
+			return why
+		}
+		return ""
+	}
+}
+
+// notHeld leaves out what can be done to held jobs only.
+func notHeld(w *world, c call) string {
+	if w.held[heldKey(c)] == "" {
+		return "not held"
+	}
+	return ""
+}
+
+// removal leaves out removals that go through several children, which Node
+// visits in the order of a set, and those that release a parent.
+func removal(w *world, c call) string {
+	key := fmt.Sprintf("bull:%s:%s", c.Args["queue"], c.Args["id"])
+	if why := lastChild(w, w.state[key].Hash["parentKey"]); why != "" {
+		return why
+	}
+	if c.Op == "job.removeUnprocessedChildren" {
+		if why := lastChild(w, key); why != "" {
+			return why
+		}
+	}
+	return descend(w, key, 0)
+}
+
+// lastChild leaves out what may release a waiting parent with a delay or a
+// priority by removing its last child: here it honours them, as when its
+// children are done.
+func lastChild(w *world, parentKey string) string {
+	parent := w.state[parentKey].Hash
+	if len(w.state[parentKey+":dependencies"].Set) == 0 {
+		return ""
+	}
+	for _, field := range []string{"priority", "delay"} {
+		if v := parent[field]; v != "" && v != "0" {
+			return "a parent whose last child is removed waits by its own delay and priority"
+		}
+	}
+	return ""
+}
+
+// lastOfMany does the same for what removes many jobs.
+func lastOfMany(w *world, _ call) string {
+	for _, q := range []string{mainQueue, kidsQueue} {
+		for _, id := range w.ids(q, "waiting-children") {
+			if why := lastChild(w, "bull:"+q+":"+id); why != "" {
+				return why
+			}
+		}
+	}
+	return ""
+}
+
+func descend(w *world, key string, depth int) string {
+	children := w.children(key)
+	if len(children) > 1 || depth > 10 {
+		return "several children are removed in the order of a set"
+	}
+	for _, child := range children {
+		if why := descend(w, child, depth+1); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// cycles leaves out what would make a job its own ancestor.
+func cycles(w *world, c call) string {
+	opts := c.Args["opts"].(Args)
+	parent, ok := opts["parent"].(Args)
+	id, named := opts["jobId"].(string)
+	if !ok || !named {
+		return ""
+	}
+	if strings.Contains(id, ":") {
+		return "a child's id must not contain a colon"
+	}
+	self := fmt.Sprintf("bull:%s:%s", c.Args["queue"], id)
+	for key := fmt.Sprintf("%s:%s", parent["queue"], parent["id"]); key != ""; key = w.state[key].Hash["parentKey"] {
+		if key == self {
+			return "a job cannot be its own ancestor"
+		}
+	}
+	return ""
+}

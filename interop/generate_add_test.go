@@ -1,0 +1,123 @@
+package interop
+
+import "strings"
+
+var (
+	customIDs = []string{"c1", "c2", "c3", "c4", "a:b:c"}
+	dedupIDs  = []string{"d1", "d2", "d3"}
+)
+
+func (g *generator) add() call {
+	q := g.queue()
+	opts := g.options()
+	if g.chance(5) {
+		opts["jobId"] = pick(g, customIDs...)
+	}
+	switch g.r.IntN(8) {
+	case 0, 1:
+		g.parent(opts)
+	case 2, 3:
+		opts["deduplication"] = g.dedup()
+	}
+	return call{"queue.add", Args{"queue": q, "name": pick(g, "n", "m é"), "data": g.value(), "opts": opts}}
+}
+
+// addBulk adds some jobs that share options but for those that payloads decide.
+func (g *generator) addBulk() call {
+	common := g.options()
+	delete(common, "priority")
+	delete(common, "delay")
+	jobs := make([]Args, g.r.IntN(3)+2)
+	for i := range jobs {
+		opts := Args{}
+		for k, v := range common {
+			opts[k] = v
+		}
+		switch g.r.IntN(4) {
+		case 0:
+			opts["priority"] = g.r.IntN(3) + 1
+		case 1:
+			opts["delay"] = pick(g, 1, 700, 5000)
+		case 2:
+			opts["jobId"] = pick(g, customIDs...)
+		}
+		jobs[i] = Args{"name": "b", "data": g.value(), "opts": opts}
+	}
+	return call{"queue.addBulk", Args{"queue": g.queue(), "jobs": jobs}}
+}
+
+// options are any but ids, deduplication and parent, in the form in which this
+// module stores them too.
+func (g *generator) options() Args {
+	opts := Args{}
+	if g.chance(4) {
+		opts["delay"] = pick(g, 1, 1, 700, 5000, 60_000)
+	}
+	if g.chance(4) {
+		opts["priority"] = pick(g, 1, 2, 3, 5, 2097151)
+	}
+	if g.chance(8) {
+		opts["lifo"] = true
+	}
+	if g.chance(2) {
+		opts["attempts"] = g.r.IntN(3) + 1
+	}
+	if g.chance(4) {
+		opts["backoff"] = Args{"type": pick(g, "fixed", "exponential", "mine"), "delay": pick(g, 0, 700, 1000)}
+	}
+	if g.chance(8) {
+		opts["timestamp"] = g.w.clock - int64(pick(g, 1, 700, 5000))
+	}
+	if g.chance(8) {
+		opts["keepLogs"] = g.r.IntN(2) + 1
+	}
+	if g.chance(8) {
+		opts["stackTraceLimit"] = g.r.IntN(3)
+	}
+	if g.chance(10) {
+		opts["telemetry"] = Args{"metadata": `{"traceparent":"00-1"}`}
+	}
+	for _, name := range []string{"removeOnComplete", "removeOnFail"} {
+		if g.chance(4) {
+			opts[name] = pick[any](g, true, false, 1, 2, Args{"age": 60}, Args{"age": 1, "count": 2}, Args{"age": 1, "limit": 1})
+		}
+	}
+	return opts
+}
+
+// dedup is one of the modes, or a mixture that both sides accept.
+func (g *generator) dedup() Args {
+	d := Args{"id": pick(g, dedupIDs...)}
+	if g.chance(5) {
+		d["keepLastIfActive"] = true
+	} else if g.chance(2) {
+		d["ttl"] = pick(g, 600_000, 1_200_000)
+		if g.chance(2) {
+			d["extend"] = true
+		}
+	}
+	if g.chance(3) {
+		d["replace"] = true
+	}
+	if g.chance(4) {
+		d["reschedule"] = true
+	}
+	return d
+}
+
+// parent makes the job a child of one that exists, or else of none.
+func (g *generator) parent(opts Args) {
+	q := g.queue()
+	states := []string{"active", "active", "waiting-children", "wait", "delayed", "prioritized", "failed", "completed"}
+	id, ok := some(g, g.w.ids(q, pick(g, states...)))
+	if !ok || strings.Contains(id, ":") {
+		if !g.chance(10) {
+			return
+		}
+		id = "nobody"
+	}
+	opts["parent"] = Args{"id": id, "queue": "bull:" + q}
+	if policy := pick(g, policies...); policy != "" {
+		opts[policy] = true
+	}
+}

@@ -1,0 +1,323 @@
+package interop
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+)
+
+// generator makes up operations that fit a world, most of the time.
+type generator struct {
+	r *rand.Rand
+	w *world
+}
+
+// choice is a kind of operation, and how often it is to be chosen. It makes up
+// nothing (an empty Op) when there is nothing that it could be done to.
+type choice struct {
+	weight int
+	make   func(*generator) call
+}
+
+var choices = []choice{
+	{30, (*generator).add},
+	{4, (*generator).addBulk},
+	{26, (*generator).take},
+	{22, (*generator).finish},
+	{2, (*generator).extend},
+	{10, (*generator).pass},
+	{4, (*generator).expire},
+	{3, (*generator).stalled},
+	{5, (*generator).retry},
+	{2, (*generator).retryAll},
+	{4, (*generator).promote},
+	{4, (*generator).change},
+	{4, (*generator).patch},
+	{5, (*generator).remove},
+	{3, (*generator).unlink},
+	{4, (*generator).pause},
+	{2, (*generator).sweep},
+	{3, (*generator).settings},
+	{14, (*generator).read},
+}
+
+// next makes up an operation.
+func (g *generator) next() call {
+	sum := 0
+	for _, c := range choices {
+		sum += c.weight
+	}
+	for {
+		n := g.r.IntN(sum)
+		for _, c := range choices {
+			if n -= c.weight; n >= 0 {
+				continue
+			}
+			if made := c.make(g); made.Op != "" {
+				return made
+			}
+			break
+		}
+	}
+}
+
+func pick[T any](g *generator, from ...T) T { return from[g.r.IntN(len(from))] }
+
+// chance is true once in n times.
+func (g *generator) chance(n int) bool { return g.r.IntN(n) == 0 }
+
+// some returns one of a list; false: it is empty.
+func some(g *generator, list []string) (string, bool) {
+	if len(list) == 0 {
+		return "", false
+	}
+	return pick(g, list...), true
+}
+
+// queue is the main one, most of the time.
+func (g *generator) queue() string {
+	if g.chance(4) {
+		return kidsQueue
+	}
+	return mainQueue
+}
+
+// about makes up an operation on a job in one of some states, and once in a
+// while on another one, or on none.
+func (g *generator) about(op string, args Args, states ...string) call {
+	q := g.queue()
+	if g.chance(12) {
+		states = allStates
+	}
+	id, ok := some(g, g.w.ids(q, states...))
+	if g.chance(40) {
+		id, ok = "nobody", true
+	}
+	if !ok {
+		return call{}
+	}
+	all := Args{"queue": q, "id": id}
+	for k, v := range args {
+		all[k] = v
+	}
+	return call{op, all}
+}
+
+func (g *generator) take() call {
+	return call{"worker.getNextJob", Args{"worker": pick(g, "plain", "plain", "limited", "kids")}}
+}
+
+// holding is a held job; false: there is none.
+func (g *generator) holding() (Args, bool) {
+	for _, q := range []string{mainQueue, kidsQueue} {
+		for _, id := range g.w.ids(q, "active") {
+			if g.w.held[q+"/"+id] != "" && g.chance(2) {
+				return Args{"queue": q, "id": id}, true
+			}
+		}
+	}
+	// One that was removed, or taken back, while it was held.
+	for _, q := range []string{mainQueue, kidsQueue} {
+		for _, id := range append(g.w.ids(q, allStates...), "1", "2", "3") {
+			if g.w.held[q+"/"+id] != "" {
+				return Args{"queue": q, "id": id}, true
+			}
+		}
+	}
+	return nil, false
+}
+
+func (g *generator) finish() call {
+	args, ok := g.holding()
+	if !ok {
+		return call{}
+	}
+	switch g.r.IntN(12) {
+	case 0, 1, 2, 3:
+		args["value"] = g.value()
+		return call{"worker.moveToCompleted", args}
+	case 4, 5, 6:
+		args["message"] = pick(g, "boom", "\"quoted\" é", "{}")
+		return call{"worker.moveToFailed", args}
+	case 7:
+		args["message"], args["unrecoverable"] = "hopeless", true
+		return call{"worker.moveToFailed", args}
+	case 8:
+		args["timestamp"] = g.w.clock + int64(pick(g, -5, 0, 1, 700, 5000))
+		return call{"worker.moveToDelayed", args}
+	case 9:
+		return call{"worker.moveToWait", args}
+	case 10:
+		return call{"worker.moveToWaitingChildren", args}
+	}
+	return call{"worker.forget", args}
+}
+
+func (g *generator) extend() call {
+	args, ok := g.holding()
+	if !ok {
+		return call{}
+	}
+	args["duration"] = 30_000
+	return call{"worker.extendLock", args}
+}
+
+// pass lets time pass.
+func (g *generator) pass() call {
+	return call{"clock", Args{"forward": pick(g, 1, 1, 30, 699, 700, 1000, 5000, 59_999, 60_000, 700_000)}}
+}
+
+// expire lets a key run out that the servers would expire by their own clock.
+func (g *generator) expire() call {
+	var keys []string
+	for key, e := range g.w.state {
+		if e.TTL != nil {
+			keys = append(keys, key)
+		}
+	}
+	if len(keys) == 0 {
+		return call{}
+	}
+	slices.Sort(keys) // maps have no order: what is picked must follow from the seed alone
+	return call{"expire", Args{"key": pick(g, keys...)}}
+}
+
+func (g *generator) stalled() call {
+	return call{"worker.stalledCheck", Args{"worker": pick(g, "plain", "plain", "kids")}}
+}
+
+func (g *generator) retry() call {
+	state := pick(g, "failed", "failed", "completed")
+	return g.about("job.retry", Args{
+		"state": state, "opts": Args{"resetAttemptsMade": g.chance(3), "resetAttemptsStarted": g.chance(3)},
+	}, state)
+}
+
+func (g *generator) retryAll() call {
+	opts := Args{"state": pick(g, "failed", "completed")}
+	if g.chance(2) {
+		opts["count"] = g.r.IntN(3) + 1
+	}
+	if g.chance(3) {
+		opts["timestamp"] = g.w.clock - int64(pick(g, 0, 1, 1000, 60_000))
+	}
+	return call{"queue.retryJobs", Args{"queue": g.queue(), "opts": opts}}
+}
+
+func (g *generator) promote() call { return g.about("job.promote", nil, "delayed") }
+
+func (g *generator) change() call {
+	if g.chance(2) {
+		return g.about("job.changeDelay", Args{"delay": pick(g, 0, 1, 700, 5000)}, "delayed")
+	}
+	opts := Args{"priority": pick(g, 0, 0, 1, 2, 5), "lifo": g.chance(3)}
+	return g.about("job.changePriority", Args{"opts": opts}, "wait", "prioritized", "delayed", "active")
+}
+
+func (g *generator) patch() call {
+	switch g.r.IntN(4) {
+	case 0:
+		return g.about("job.updateData", Args{"data": g.value()}, allStates...)
+	case 1:
+		progress := g.value()
+		if progress == nil {
+			progress = 7 // Node reads a stored null as no progress
+		}
+		return g.about("job.updateProgress", Args{"progress": progress}, allStates...)
+	case 2:
+		return g.about("job.log", Args{"line": pick(g, "one", "two", "")}, allStates...)
+	}
+	return g.about("job.clearLogs", Args{"keepLogs": g.r.IntN(3)}, allStates...)
+}
+
+func (g *generator) remove() call {
+	opts := Args{"removeChildren": !g.chance(3)}
+	return g.about(pick(g, "job.remove", "queue.remove"), Args{"opts": opts}, allStates...)
+}
+
+func (g *generator) unlink() call {
+	switch g.r.IntN(3) {
+	case 0:
+		return g.about("job.removeUnprocessedChildren", nil, "waiting-children", "active", "wait")
+	case 1:
+		return g.about("job.removeChildDependency", nil, "wait", "delayed", "prioritized", "failed", "completed")
+	}
+	return g.about("job.removeDeduplicationKey", nil, allStates...)
+}
+
+func (g *generator) pause() call {
+	q := g.queue()
+	if _, paused := g.w.state["bull:"+q+":meta"].Hash["paused"]; paused && !g.chance(4) {
+		return call{"queue.resume", Args{"queue": q}}
+	}
+	return call{pick(g, "queue.pause", "queue.pause", "queue.resume"), Args{"queue": q}}
+}
+
+// sweep removes many jobs at once.
+func (g *generator) sweep() call {
+	q := g.queue()
+	switch g.r.IntN(8) {
+	case 0:
+		return call{"queue.drain", Args{"queue": q, "delayed": g.chance(2)}}
+	case 1:
+		return call{"queue.obliterate", Args{"queue": q, "opts": Args{"force": g.chance(2), "count": pick(g, 1, 2, 1000)}}}
+	case 2:
+		return call{"queue.removeOrphanedJobs", Args{"queue": q, "count": 100, "limit": g.r.IntN(3)}}
+	}
+	return call{"queue.clean", Args{
+		"queue": q, "grace": pick(g, 0, 0, 1000, 60_000), "limit": pick(g, 0, 1, 2, 3),
+		"type": pick(g, "completed", "failed", "wait", "active", "delayed", "prioritized", "paused"),
+	}}
+}
+
+func (g *generator) settings() call {
+	q := g.queue()
+	switch g.r.IntN(8) {
+	case 0, 1:
+		return call{"queue.setGlobalConcurrency", Args{"queue": q, "concurrency": g.r.IntN(4) + 1}}
+	case 2, 3:
+		return call{"queue.removeGlobalConcurrency", Args{"queue": q}}
+	case 4:
+		return call{"queue.setGlobalRateLimit", Args{"queue": q, "max": g.r.IntN(4) + 1, "duration": 1_200_000}}
+	case 5:
+		return call{"queue.removeGlobalRateLimit", Args{"queue": q}}
+	case 6:
+		return call{"queue.rateLimit", Args{"queue": q, "ms": 300_000}}
+	}
+	return call{"queue.removeRateLimitKey", Args{"queue": q}}
+}
+
+// read asks for something that both sides must read alike.
+func (g *generator) read() call {
+	q := g.queue()
+	state := pick(g, allStates...)
+	args := Args{"queue": q, "types": []string{state}, "start": g.r.IntN(3), "end": pick(g, -1, 0, 2, 5), "asc": g.chance(2)}
+	switch g.r.IntN(12) {
+	case 0:
+		return call{"queue.getRanges", args}
+	case 1:
+		return call{"queue.getJobs", args}
+	case 2:
+		return call{"queue.getJobCounts", Args{"queue": q}}
+	case 3:
+		return call{"queue.getCountsPerPriority", Args{"queue": q, "priorities": []int{0, 1, 2, 3, 5}}}
+	case 4:
+		return call{"queue.getMetrics", Args{"queue": q, "type": pick(g, "completed", "failed")}}
+	case 5:
+		return call{pick(g, "queue.getMeta", "queue.isPaused", "queue.getRateLimitTtl", "queue.count"), Args{"queue": q}}
+	case 6:
+		return call{"queue.getDeduplicationJobId", Args{"queue": q, "dedupId": pick(g, dedupIDs...)}}
+	case 7:
+		return call{"queue.getRateLimitTtl", Args{"queue": q, "maxJobs": g.r.IntN(4) + 1}}
+	case 8:
+		return call{"queue.getDelayedCount", Args{"queue": q, "timestamp": g.w.clock + int64(pick(g, 0, 1, 700, 5000))}}
+	}
+	op := pick(g, "queue.getJob", "queue.getJobState", "queue.getJobLogs",
+		"job.getDependencies", "job.getDependenciesCount", "job.getChildrenValues", "job.getIgnoredChildrenFailures")
+	return g.about(op, nil, allStates...)
+}
+
+// value is some JSON value.
+func (g *generator) value() any {
+	return pick[any](g, nil, true, 0, 42, 1.5, "", "é\n", []any{}, []any{1, nil}, Args{}, Args{"a": Args{"b": 1}}, fmt.Sprint(g.r.IntN(100)))
+}

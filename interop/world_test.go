@@ -1,0 +1,324 @@
+package interop
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullmq-gen/bullmq-gen/internal/vectors"
+)
+
+// world is a state of both databases, that began empty.
+type world struct {
+	*bench
+	clock  int64
+	held   map[string]string // the worker that holds a job, by queue and id
+	played []call
+	state  vectors.Keyspace // of Node's database
+}
+
+// firstMoment is when all worlds begin.
+const firstMoment = 1_800_000_000_000
+
+// world empties both databases and sets both clocks.
+func (b *bench) world() *world {
+	b.Helper()
+	w := &world{bench: b, clock: firstMoment, held: map[string]string{}}
+	for _, s := range b.sides {
+		require.NoError(b, s.rdb.FlushDB(b.ctx).Err())
+		for _, q := range []string{mainQueue, kidsQueue} {
+			require.NoError(b, s.rdb.HSet(b.ctx, "bull:"+q+":meta", "opts.maxLenEvents", 10000, "version", "bullmq:6.7.0").Err())
+		}
+		require.NoError(b, s.peer.Call(b.ctx, "clock.set", Args{"ms": w.clock}, nil))
+	}
+	var err error
+	w.state, err = vectors.Snapshot(b.ctx, b.sides[0].rdb)
+	require.NoError(b, err)
+	return w
+}
+
+// step does one operation on both sides, and says in which ways they differ.
+func (w *world) step(c call) []string {
+	w.Helper()
+	w.played = append(w.played, c)
+	diff := w.do(c)
+	var states [2]vectors.Keyspace
+	w.both(func(i int, s *side) error {
+		state, err := vectors.Snapshot(w.ctx, s.rdb)
+		states[i] = state
+		return err
+	})
+	w.state = states[0]
+	alike(states[0], states[1])
+	return append(diff, vectors.Diff(states[0], states[1])...)
+}
+
+// both does something on both sides at once.
+func (w *world) both(f func(int, *side) error) {
+	w.Helper()
+	var all sync.WaitGroup
+	var errs [2]error
+	for i, s := range w.sides {
+		all.Go(func() { errs[i] = f(i, s) })
+	}
+	all.Wait()
+	require.NoError(w, errors.Join(errs[:]...))
+}
+
+// do does the operation and compares the answers.
+func (w *world) do(c call) []string {
+	w.Helper()
+	switch c.Op {
+	case "clock":
+		w.clock += int64(c.Args["forward"].(int))
+		w.both(func(_ int, s *side) error { return s.peer.Call(w.ctx, "clock.set", Args{"ms": w.clock}, nil) })
+		return nil
+	case "burn":
+		key := fmt.Sprintf("bull:%s:id", c.Args["queue"])
+		w.both(func(_ int, s *side) error { return s.rdb.IncrBy(w.ctx, key, int64(c.Args["numbers"].(int))).Err() })
+		return nil
+	case "expire":
+		w.both(func(_ int, s *side) error { return s.rdb.Del(w.ctx, c.Args["key"].(string)).Err() })
+		return nil
+	}
+	var answers [2]json.RawMessage
+	var refused [2]*Error
+	w.both(func(i int, s *side) error {
+		err := s.peer.Call(w.ctx, c.Op, c.Args, &answers[i])
+		if IsNotOffered(err) || !errors.As(err, &refused[i]) {
+			return err
+		}
+		return nil
+	})
+	w.book(c, answers[0], refused[0])
+	if c.Op == "queue.obliterate" && refused[0] == nil && refused[1] == nil {
+		w.nothingLeft(fmt.Sprintf("bull:%s:", c.Args["queue"]))
+	}
+	return diffAnswers(c.Op, answers, refused)
+}
+
+// nothingLeft requires that our side left no key below a base, and removes
+// those that Node leaves: an obliterated queue is gone here.
+func (w *world) nothingLeft(base string) {
+	w.Helper()
+	w.both(func(i int, s *side) error {
+		keys, err := s.rdb.Keys(w.ctx, base+"*").Result()
+		if err != nil || len(keys) == 0 {
+			return err
+		}
+		if i == 1 {
+			return fmt.Errorf("keys are left of an obliterated queue: %q", keys)
+		}
+		return s.rdb.Del(w.ctx, keys...).Err()
+	})
+}
+
+// book notes which jobs are held.
+func (w *world) book(c call, answer json.RawMessage, refused *Error) {
+	if refused != nil {
+		return
+	}
+	switch c.Op {
+	case "worker.getNextJob":
+		var job *Job
+		if json.Unmarshal(answer, &job) == nil && job != nil {
+			worker := c.Args["worker"].(string)
+			w.held[benchWorkers[worker].queue+"/"+job.ID] = worker
+		}
+	case "worker.moveToWaitingChildren":
+		if string(answer) == "true" {
+			delete(w.held, heldKey(c))
+		}
+	case "worker.moveToCompleted", "worker.moveToFailed", "worker.moveToDelayed", "worker.moveToWait", "worker.forget":
+		delete(w.held, heldKey(c))
+	}
+}
+
+func heldKey(c call) string { return fmt.Sprint(c.Args["queue"], "/", c.Args["id"]) }
+
+// diffAnswers compares what both sides answered.
+func diffAnswers(op string, answers [2]json.RawMessage, refused [2]*Error) []string {
+	a, b := refused[0], refused[1]
+	switch {
+	case a != nil && a.Name == "NoJob":
+		return nil // the library was not asked; that nothing is changed is compared
+	case a != nil && b != nil:
+		if a.Code != 0 && b.Code != 0 && a.Code != b.Code {
+			return []string{fmt.Sprintf("%s is refused for different reasons:\n      %v (%d)\n      %v (%d)", op, a, a.Code, b, b.Code)}
+		}
+		return nil
+	case a != nil:
+		return []string{fmt.Sprintf("only Node refuses %s: %v", op, a)}
+	case b != nil:
+		return []string{fmt.Sprintf("only Go refuses %s: %v", op, b)}
+	}
+	view := answerViews[op]
+	if view == nil {
+		view = asItIs
+	}
+	x, errX := view(answers[0])
+	y, errY := view(answers[1])
+	if errX != nil || errY != nil {
+		return []string{fmt.Sprintf("answers to %s: %v, %v", op, errX, errY)}
+	}
+	if !reflect.DeepEqual(x, y) {
+		return []string{fmt.Sprintf("different answers to %s:\n      want %s\n      have %s", op, show(x), show(y))}
+	}
+	return nil
+}
+
+func show(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return string(b)
+}
+
+// answerViews are what is compared of answers that are not compared as they are.
+var answerViews = map[string]func(json.RawMessage) (any, error){
+	"queue.add":                addedIDs,
+	"queue.addBulk":            addedIDs,
+	"queue.removeRateLimitKey": ignored, // Node tells whether there was one
+	"queue.getRateLimitTtl":    remaining,
+	"queue.getJob":             wholeJobs,
+	"queue.getJobs":            wholeJobs,
+	"worker.getNextJob":        wholeJobs,
+	"job.getDependencies":      unordered,
+}
+
+func asItIs(text json.RawMessage) (v any, err error) {
+	err = json.Unmarshal(text, &v)
+	return v, err
+}
+
+func ignored(json.RawMessage) (any, error) { return nil, nil }
+
+// jobsOf reads a job or a list of jobs; null is none.
+func jobsOf(text json.RawMessage) (jobs []*Job, err error) {
+	if len(text) > 0 && text[0] != '[' {
+		text = slices.Concat([]byte("["), text, []byte("]"))
+	}
+	err = json.Unmarshal(text, &jobs)
+	return jobs, err
+}
+
+func addedIDs(text json.RawMessage) (any, error) {
+	jobs, err := jobsOf(text)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, len(jobs))
+	for i, j := range jobs {
+		ids[i] = j.ID
+	}
+	return ids, nil
+}
+
+// wholeJobs are jobs with all that a peer reads of them, JSON as values.
+func wholeJobs(text json.RawMessage) (any, error) {
+	jobs, err := jobsOf(text)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]any, len(jobs))
+	for i, j := range jobs {
+		if j == nil {
+			continue
+		}
+		b, err := json.Marshal(j) // absent and zero are the same now
+		if err != nil {
+			return nil, err
+		}
+		if out[i], err = asItIs(b); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// remaining tells only whether a time is left: it runs while it is read.
+func remaining(text json.RawMessage) (any, error) {
+	var ms float64
+	err := json.Unmarshal(text, &ms)
+	return ms > 0, err
+}
+
+// unordered sorts lists that come from sets.
+func unordered(text json.RawMessage) (any, error) {
+	var m map[string]any
+	err := json.Unmarshal(text, &m)
+	for k, v := range m {
+		if list, ok := v.([]any); ok {
+			slices.SortFunc(list, func(x, y any) int { return strings.Compare(fmt.Sprint(x), fmt.Sprint(y)) })
+			m[k] = list
+		}
+	}
+	return m, err
+}
+
+// slack is how far, in milliseconds, two expiries may be apart that were meant
+// to be equal. Times that the sequences use differ by more.
+const slack = 20_000
+
+// alike makes equal what may differ: the tokens of locks, which each side makes
+// itself, and the remaining times of keys, which run while they are read.
+func alike(want, got vectors.Keyspace) {
+	for key, e := range want {
+		other, ok := got[key]
+		if !ok {
+			continue
+		}
+		if strings.HasSuffix(key, ":lock") {
+			other.Text = e.Text
+		}
+		if e.TTL != nil && other.TTL != nil && max(*e.TTL-*other.TTL, *other.TTL-*e.TTL) < slack {
+			other.TTL = e.TTL
+		}
+		got[key] = other
+	}
+}
+
+// ids are the jobs of a queue in some states, of Node's database.
+func (w *world) ids(queue string, states ...string) []string {
+	var out []string
+	for _, s := range states {
+		e := w.state["bull:"+queue+":"+s]
+		out = append(out, e.List...)
+		for _, m := range e.Sorted {
+			out = append(out, m.Name)
+		}
+	}
+	return out
+}
+
+// allStates are the lists and sets that hold jobs.
+var allStates = []string{"wait", "paused", "active", "delayed", "prioritized", "completed", "failed", "waiting-children"}
+
+// job is the stored hash of a job, nil when there is none.
+func (w *world) job(queue, id string) map[string]string { return w.state["bull:"+queue+":"+id].Hash }
+
+// children are the keys of all children that a job knows, whatever became of them.
+func (w *world) children(key string) []string {
+	return slices.Concat(
+		w.state[key+":dependencies"].Set,
+		slices.Sorted(maps.Keys(w.state[key+":processed"].Hash)),
+		slices.Sorted(maps.Keys(w.state[key+":failed"].Hash)),
+		memberNames(w.state[key+":unsuccessful"].Sorted),
+	)
+}
+
+func memberNames(members []vectors.Member) []string {
+	out := make([]string, len(members))
+	for i, m := range members {
+		out[i] = m.Name
+	}
+	return out
+}
