@@ -137,7 +137,7 @@ func (c *Client) newJob(name string, data []byte, o *Options) (storage.NewJob, e
 		Priority: o.Priority, LIFO: o.LIFO, Dedup: o.Dedup.stored(),
 	}
 	if o.Parent != nil {
-		p := Parent{ID: o.Parent.ID, Queue: c.store.Qualify(o.Parent.Queue), OnFail: o.Parent.OnFail}
+		p := Parent{ID: o.Parent.ID, Queue: c.qualify(o.Parent.Prefix, o.Parent.Queue), OnFail: o.Parent.OnFail}
 		o.Parent, o.onFail = &p, p.OnFail
 		job.Parent = &storage.Parent{ID: p.ID, Queue: p.Queue, OnFail: p.OnFail}
 	}

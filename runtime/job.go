@@ -56,6 +56,7 @@ type ActiveJob struct {
 	Options *Options
 
 	record storage.Record
+	slots  []SlotSpec // of its task
 	worker *Worker
 	token  string
 	taken  time.Time // when the lock was set or renewed last, by the monotonic clock
@@ -78,6 +79,13 @@ const (
 	jobSettling                 // a call that settles it is under way
 	jobGone                     // settled, or lost
 )
+
+func (j *ActiveJob) active() *ActiveJob { return j }
+
+// AsParent names the job as the parent of one that is to be added, see ChildOf.
+func (j *ActiveJob) AsParent(onFail OnFail) Parent {
+	return Parent{Queue: j.Queue, ID: j.ID, OnFail: onFail}
+}
 
 // Record is the job as it was stored when this worker took it. It is not to be changed.
 func (j *ActiveJob) Record() *storage.Record { return &j.record }

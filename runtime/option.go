@@ -99,11 +99,20 @@ func ChildOf(p Parent) AddOption { return addOption(func(o *Options) { o.Parent 
 // WhenFails says what the parent does when this child fails for good.
 func WhenFails(p OnFail) NodeOption { return nodeOption(func(o *Options) { o.onFail = p }) }
 
+// UnderPrefix puts a job of a flow on a queue below another key prefix than the
+// storage's. Its descendants say so themselves.
+func UnderPrefix(prefix string) NodeOption {
+	return nodeOption(func(o *Options) { o.prefix = prefix })
+}
+
 // Parent names a job that waits for others.
 type Parent struct {
 	// Queue is the name of its queue, in the same storage.
 	Queue string
-	ID    string
+	// Prefix is that of a queue below another key prefix than the storage's;
+	// empty: the storage's.
+	Prefix string
+	ID     string
 	// OnFail is what the parent does when the child fails for good.
 	OnFail OnFail
 }

@@ -40,6 +40,7 @@ type Options struct {
 
 	runAt  time.Time // set by RunAt: becomes Delay when the job is made up
 	onFail OnFail    // set by WhenFails, or from Parent
+	prefix string    // set by UnderPrefix
 }
 
 // maxPriority is the greatest priority whose scores are exact (2^21 - 1).

@@ -73,6 +73,10 @@ type Spec struct {
 	KeepCompleted, KeepFailed *Retention
 	// Dedup is how jobs with equal Keys.Dedup yield to each other; its ID is not used here.
 	Dedup Dedup
+
+	// Slots are the places for children that the task's jobs wait for. Without
+	// any, jobs of the task may have children all the same.
+	Slots []SlotSpec
 }
 
 func (s *Spec) validate() error {
@@ -90,6 +94,7 @@ func (s *Spec) validate() error {
 	if s.Timeout < 0 || s.TTL < 0 {
 		p.add("timeout and ttl must not be negative")
 	}
+	checkSlots(s.Slots, &p)
 	o := s.options()
 	o.check(&p)
 	return p.wrap("task %q", s.Name)

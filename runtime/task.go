@@ -134,6 +134,7 @@ func (t *Task[P, R]) Decode(a *ActiveJob) (*Job[P], error) {
 	if err != nil {
 		return nil, Unrecoverable(err)
 	}
+	a.slots = t.spec.Slots
 	return &Job[P]{ActiveJob: a, Data: data}, nil
 }
 

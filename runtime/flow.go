@@ -1,0 +1,179 @@
+package bullmq
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
+)
+
+// Node is a job to be added in a flow, with the jobs that it waits for. Tasks
+// make nodes (Task.Node); a program that knows no tasks uses NewNode or fills
+// one in.
+type Node struct {
+	// Queue is the name of the job's queue.
+	Queue string
+	// Prefix is that of a queue below another key prefix than the storage's;
+	// empty: the storage's.
+	Prefix string
+	// Name of the job.
+	Name string
+	// Data is the payload.
+	Data json.RawMessage
+	// Opts are the job's options. A JobID makes a job with this id, where there
+	// is one already, the child; without it the job gets an id of its own.
+	Opts Options
+	// Children are the jobs that this one waits for. They begin in this order.
+	Children []*Node
+
+	place string // in a slot of its parent, as its id carries it; or empty
+	label string // the same, for errors
+	err   error  // what is wrong with it
+}
+
+func (n *Node) node() *Node { return n }
+
+// NewNode makes a node by names, for tools that do not know the queue's tasks.
+// Data is encoded as JSON.
+func NewNode(queue, name string, data any, opts ...NodeOption) *Node {
+	n := &Node{Queue: queue, Name: name}
+	n.Data, n.err = encodeJSON(data)
+	if n.err != nil {
+		n.err = fmt.Errorf("payload: %w", n.err)
+	}
+	n.apply(opts)
+	return n
+}
+
+func (n *Node) apply(opts []NodeOption) {
+	for _, o := range opts {
+		o.applyNode(&n.Opts)
+	}
+	n.Prefix = n.Opts.prefix
+}
+
+// Node makes a job of the task for a flow. It adds nothing; what is wrong with
+// it is reported when the flow is added.
+func (t *Task[P, R]) Node(p P, opts ...NodeOption) *Node {
+	return t.NodeWith(p, nil, opts...)
+}
+
+// NodeWith makes a job of the task for a flow, that waits for the children in
+// its slots.
+func (t *Task[P, R]) NodeWith(p P, children []Slot, opts ...NodeOption) *Node {
+	n := &Node{}
+	if n.err = t.err; n.err != nil {
+		return n
+	}
+	n.Queue, n.Name = t.spec.Queue.Name, t.spec.Name
+	n.Data, n.Opts, n.err = t.nodeOf(&p)
+	n.apply(opts)
+	var problems problems
+	n.Children = fill(t.spec.Slots, children, &problems)
+	n.err = errors.Join(n.err, problems.err())
+	return n
+}
+
+// nodeOf is the payload's JSON and the options of a job of a flow.
+func (t *Task[P, R]) nodeOf(p *P) (data []byte, o Options, err error) {
+	o = t.base
+	t.applyKeys(&o, p)
+	if v, ok := any(p).(Validator); ok {
+		if err := v.Validate(); err != nil {
+			return nil, o, err
+		}
+	}
+	if data, err = encodeJSON(p); err != nil {
+		err = fmt.Errorf("payload: %w", err)
+	}
+	return data, o, err
+}
+
+// ErrIncompleteFlow: a flow was not added because a child is missing that its
+// parent cannot do without.
+var ErrIncompleteFlow = errors.New("the flow is not complete")
+
+// FlowError is why a flow was not added, and because of which job. Nothing of
+// the flow was added.
+type FlowError struct {
+	// Path leads from the root to the job: "build-report.pages[1]".
+	Path string
+	// Queue, Name and ID are of the job; the id is empty when it has none yet.
+	Queue, Name, ID string
+	Err             error
+}
+
+func (e *FlowError) Error() string {
+	if e.ID == "" {
+		return fmt.Sprintf("%s (%s/%s): %v", e.Path, e.Queue, e.Name, e.Err)
+	}
+	return fmt.Sprintf("%s (%s/%s, id %q): %v", e.Path, e.Queue, e.Name, e.ID, e.Err)
+}
+
+func (e *FlowError) Unwrap() error { return e.Err }
+
+// AddFlow adds a job of the task that waits for the children in its slots, and
+// them, in one step: all or none. The job begins when they are done.
+//
+// With a JobID that is there already, in any state, nothing is added and the
+// handle refers to that job: so a flow whose add ended with ErrUncertain can be
+// added again. Without any child the job is a plain one.
+func (t *Task[P, R]) AddFlow(ctx context.Context, c *Client, p P, children []Slot, opts ...AddOption) (*Handle[R], error) {
+	if err := t.usable(c); err != nil {
+		return nil, err
+	}
+	root := t.NodeWith(p, children)
+	if root.err == nil && len(root.Children) == 0 {
+		return t.Add(ctx, c, p, opts...)
+	}
+	for _, o := range opts {
+		o.applyAdd(&root.Opts)
+	}
+	added, err := c.addFlows(ctx, []*Node{root})
+	if err != nil {
+		return nil, t.wrap(err)
+	}
+	return t.handle(c, added[0]), nil
+}
+
+// AddFlows adds trees of jobs in one step, on any number of queues: all or
+// none. It returns a handle of each root. A root with a JobID that is there
+// already is left as it is, and nothing below it is added. When something is
+// wrong with a job, or the storage refuses one, the error is a *FlowError, or
+// several joined, and nothing is added.
+func (c *Client) AddFlows(ctx context.Context, roots ...*Node) ([]*Handle[json.RawMessage], error) {
+	added, err := c.addFlows(ctx, roots)
+	if err != nil {
+		return nil, fmt.Errorf("bullmq: add flows: %w", err)
+	}
+	handles := make([]*Handle[json.RawMessage], len(added))
+	for i, a := range added {
+		handles[i] = &Handle[json.RawMessage]{ID: a.ID, Queue: roots[i].Queue, Existing: a.Existing, client: c}
+	}
+	return handles, nil
+}
+
+// addFlows adds trees, and returns the answers for their roots.
+func (c *Client) addFlows(ctx context.Context, roots []*Node) ([]storage.Added, error) {
+	if len(roots) == 0 {
+		return nil, nil
+	}
+	f := layOut(c, roots)
+	if err := f.problems.err(); err != nil {
+		return nil, err
+	}
+	added, err := c.store.AddFlow(ctx, c.now(), f.nodes)
+	if err != nil {
+		return nil, f.explain(err)
+	}
+	for queue := range f.queues {
+		// Nothing depends on it, and the flow is stored: an error is no reason to
+		// say that it is not. The next add says it again.
+		if err := c.announce(ctx, queue); err != nil {
+			c.log.DebugContext(ctx, "bullmq: announce", "queue", queue, "error", err)
+		}
+	}
+	return added[:len(roots)], nil
+}

@@ -1,0 +1,163 @@
+package bullmq
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
+)
+
+// maxFlow is how many jobs a flow has at most. A node that contains itself
+// never ends, and is found by it.
+const maxFlow = 100_000
+
+// layout is a forest of nodes as the storage takes it: level by level, parents
+// before their children.
+type layout struct {
+	c        *Client
+	nodes    []storage.FlowNode
+	info     []laidNode
+	queues   map[string]bool // with the storage's own prefix
+	problems problems
+	newID    func(place string) string
+}
+
+// laidNode is what errors say of a node.
+type laidNode struct {
+	node   *Node
+	parent int // place of the parent; -1: a root
+	index  int // among its parent's children
+}
+
+func layOut(c *Client, roots []*Node) *layout {
+	f := &layout{c: c, queues: map[string]bool{}, newID: func(string) string { return uuid.NewString() }}
+	for i, n := range roots {
+		f.info = append(f.info, laidNode{n, -1, i})
+	}
+	f.walk()
+	return f
+}
+
+// walk adds all that is listed, and their descendants, level by level.
+func (f *layout) walk() {
+	for at := 0; at < len(f.info); at++ {
+		n := f.info[at].node
+		if n == nil {
+			f.problems.list = append(f.problems.list, f.wrap(at, errors.New("there is no node")))
+			f.nodes = append(f.nodes, storage.FlowNode{})
+			continue
+		}
+		f.add(at)
+		if len(f.info)+len(n.Children) > maxFlow {
+			f.problems.add("a flow has at most %d jobs: does a node contain itself? Add more from the handler of their parent", maxFlow)
+			return
+		}
+		for i, child := range n.Children {
+			f.info = append(f.info, laidNode{child, at, i})
+		}
+	}
+}
+
+func (f *layout) add(at int) {
+	n, parent := f.info[at].node, f.info[at].parent
+	o := n.Opts
+	if parent >= 0 {
+		p := f.info[parent].node
+		if o.Parent != nil {
+			f.problems.list = append(f.problems.list, f.wrap(at, errors.New("a child within a flow has its parent there: leave ChildOf out")))
+		}
+		o.Parent = &Parent{Queue: p.Queue, Prefix: p.Prefix, ID: f.nodes[parent].ID, OnFail: o.onFail}
+	}
+	job, err := f.c.newJob(n.Name, n.Data, &o)
+	if err == nil {
+		err = n.check()
+	}
+	if err = errors.Join(n.err, err); err != nil {
+		f.problems.list = append(f.problems.list, f.wrap(at, err))
+	}
+	if job.ID == "" {
+		job.ID = f.newID(n.place)
+		if n.place != "" {
+			job.ID = n.place + "." + job.ID
+		}
+	}
+	if n.Prefix == "" {
+		f.queues[n.Queue] = true
+	}
+	f.nodes = append(f.nodes, storage.FlowNode{
+		Queue: f.c.qualify(n.Prefix, n.Queue), NewJob: job, Once: parent < 0 && o.JobID != "",
+	})
+}
+
+// check finds what is wrong with a node beside its options.
+func (n *Node) check() error {
+	var p problems
+	if n.err == nil { // else its names may be missing because of that
+		p.queueName(n.Queue)
+		p.jobName("name", n.Name)
+		if !json.Valid(n.Data) {
+			p.add("its payload is not JSON: encode it with json.Marshal")
+		}
+	}
+	checkOnFail(n.Opts.onFail, &p)
+	if n.Opts.Dedup != nil && len(n.Children) > 0 {
+		p.add("a job that waits for children cannot be deduplicated")
+	}
+	return p.err()
+}
+
+// qualify is the name by which jobs refer to a queue; an empty prefix is the
+// storage's.
+func (c *Client) qualify(prefix, queue string) string {
+	if prefix == "" {
+		return c.store.Qualify(queue)
+	}
+	return prefix + ":" + queue
+}
+
+// path leads from the root to a node.
+func (f *layout) path(at int) string {
+	in := f.info[at]
+	if in.parent < 0 {
+		switch {
+		case in.node != nil && in.node.Name != "":
+			return in.node.Name
+		default:
+			return fmt.Sprintf("root %d", in.index+1)
+		}
+	}
+	label := fmt.Sprintf("children[%d]", in.index)
+	if in.node != nil && in.node.label != "" {
+		label = in.node.label
+	}
+	return f.path(in.parent) + "." + label
+}
+
+// wrap is an error with the node that it is about.
+func (f *layout) wrap(at int, err error) error {
+	e := &FlowError{Path: f.path(at), Err: err}
+	if n := f.info[at].node; n != nil {
+		e.Queue, e.Name = n.Queue, n.Name
+	}
+	if at < len(f.nodes) {
+		e.ID = f.nodes[at].ID
+	}
+	return e
+}
+
+// explain puts the path of a refused job before the storage's error.
+func (f *layout) explain(err error) error {
+	var refused *storage.FlowError
+	if !errors.As(err, &refused) || refused.Node < 0 || refused.Node >= len(f.info) {
+		return err
+	}
+	cause := refused.Err
+	var inner *storage.Error
+	if errors.As(cause, &inner) {
+		cause = inner.Err // queue and id are said before it
+	}
+	return f.wrap(refused.Node, cause)
+}
