@@ -200,6 +200,7 @@ func TestClockChanges(t *testing.T) {
 		{"0 0 1 * *", "America/Asuncion", "2023-09-30T12:00:00Z", []string{"2023-11-01T03:00:00Z"}},
 		{"*/15 * * * *", "Australia/Lord_Howe", "2025-10-04T15:00:00Z", []string{"2025-10-04T15:15:00Z", "2025-10-04T15:30:00Z", "2025-10-04T15:45:00Z"}},
 		{"15 2 * * *", "Australia/Lord_Howe", "2025-10-04T12:00:00Z", []string{"2025-10-04T15:45:00Z", "2025-10-05T15:15:00Z"}},
+		{"0 9 * * *", "Europe/Rome", "2040-12-30T12:00:00Z", []string{"2040-12-31T08:00:00Z", "2041-01-01T08:00:00Z"}}, // after the table of changes, in a leap year
 		{"0 12 * * *", "Pacific/Apia", "2011-12-30T00:00:00Z", []string{"2011-12-30T22:00:00Z"}},
 	} {
 		p, err := Parse(c.pattern)

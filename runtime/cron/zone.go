@@ -81,10 +81,14 @@ func stretchAt(t int64, zone *time.Location) stretch {
 	s := stretch{start: -far, end: far, offset: int64(offset)}
 	start, end := at.ZoneBounds()
 	if !start.IsZero() {
-		s.start = start.Unix()
+		s.start = min(t, start.Unix())
 	}
 	if !end.IsZero() {
 		s.end = end.Unix()
+	}
+	// On the last day of leap years after those of its table, ZoneBounds names an end that has passed.
+	if s.end <= t {
+		s.end = (floorDiv(t, daySeconds) + 1) * daySeconds
 	}
 	return s
 }
