@@ -37,8 +37,9 @@ func (f clientOption) applyClient(c *Client) { f(c) }
 func WithLogger(l *slog.Logger) ClientOption { return clientOption(func(c *Client) { c.log = l }) }
 
 // WithClock makes the client, and the workers made from it, read the time from
-// now. All times that are stored come from it. Peers on one queue need clocks
-// that agree: a delay begins by the producer's clock and ends by the worker's.
+// now. All times that are stored come from it, but one: see redisq.Clock. Peers
+// on one queue need clocks that agree: a delay begins by the producer's clock and
+// ends by the worker's.
 func WithClock(now func() time.Time) ClientOption {
 	return clientOption(func(c *Client) { c.now = now })
 }

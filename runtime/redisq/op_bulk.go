@@ -39,7 +39,7 @@ var stateKeys = map[storage.State]stateKey{
 // Drain implements [storage.Operator].
 func (s *Store) Drain(ctx context.Context, queue string, delayed bool) error {
 	for {
-		more, err := s.runInt(ctx, "drain", queue, flag(delayed), bulkStep, nowMillis())
+		more, err := s.runInt(ctx, "drain", queue, flag(delayed), bulkStep, s.nowMillis())
 		if err != nil || more == 0 {
 			return err
 		}
@@ -117,7 +117,7 @@ func (s *Store) cleanKey(ctx context.Context, queue, name string, before time.Ti
 // cleanStep looks at window entries (0: all) of a list or set beyond those
 // passed, and removes at most room of them.
 func (s *Store) cleanStep(ctx context.Context, queue, name string, before time.Time, room, window, passed int) (gone []string, stay int, more bool, err error) {
-	reply, err := s.run(ctx, "clean", queue, name, before.UnixMilli(), room, window, passed, nowMillis())
+	reply, err := s.run(ctx, "clean", queue, name, before.UnixMilli(), room, window, passed, s.nowMillis())
 	if err != nil {
 		return nil, 0, false, err
 	}

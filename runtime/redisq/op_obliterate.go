@@ -44,7 +44,7 @@ func (s *Store) obliterateJobs(ctx context.Context, queue string, force bool, co
 }
 
 func (s *Store) obliterateStep(ctx context.Context, queue string, force bool, count int, whole bool) (int64, error) {
-	return s.runInt(ctx, "obliterate", queue, flag(force), count, flag(whole), nowMillis())
+	return s.runInt(ctx, "obliterate", queue, flag(force), count, flag(whole), s.nowMillis())
 }
 
 // sweep deletes jobs in no state, deduplication ids whose job is gone,

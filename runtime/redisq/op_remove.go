@@ -2,7 +2,6 @@ package redisq
 
 import (
 	"context"
-	"time"
 
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
@@ -12,7 +11,7 @@ func (s *Store) Remove(ctx context.Context, queue, id string, children bool) err
 	if err := s.check("remove", queue).id(id).err(); err != nil {
 		return err
 	}
-	n, err := s.runJobInt(ctx, "remove", "remove", queue, id, flag(children), nowMillis())
+	n, err := s.runJobInt(ctx, "remove", "remove", queue, id, flag(children), s.nowMillis())
 	if err == nil && n == 0 {
 		err = refused("remove", queue, id, storage.ErrLocked)
 	}
@@ -24,7 +23,7 @@ func (s *Store) RemovePendingChildren(ctx context.Context, queue, id string) err
 	if err := s.check("remove pending children", queue).id(id).err(); err != nil {
 		return err
 	}
-	return s.runJob(ctx, "remove pending children", "removechildren", queue, id, nowMillis())
+	return s.runJob(ctx, "remove pending children", "removechildren", queue, id, s.nowMillis())
 }
 
 // Unlink implements [storage.Operator].
@@ -32,10 +31,10 @@ func (s *Store) Unlink(ctx context.Context, queue, id string) (bool, error) {
 	if err := s.check("unlink", queue).id(id).err(); err != nil {
 		return false, err
 	}
-	n, err := s.runJobInt(ctx, "unlink", "unlink", queue, id, nowMillis())
+	n, err := s.runJobInt(ctx, "unlink", "unlink", queue, id, s.nowMillis())
 	return err == nil && n == 0, err
 }
 
 // nowMillis is the time for scripts that may release a parent: one with a delay
 // becomes due that long after its last child is gone.
-func nowMillis() int64 { return time.Now().UnixMilli() }
+func (s *Store) nowMillis() int64 { return s.now().UnixMilli() }

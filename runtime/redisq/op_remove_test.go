@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -132,6 +133,24 @@ func TestRemovingTheLastChildReleasesTheParent(t *testing.T) {
 
 // Jobs that name one another as children, and children that were given another
 // parent meanwhile, leave no one waiting.
+// A parent with a delay that is released by a removal is due by the clock that
+// the store was given.
+func TestRemovalReadsTheClockOfTheStore(t *testing.T) {
+	t.Parallel()
+	now := time.UnixMilli(1600000000000)
+	onServers(t, []Option{Clock(func() time.Time { return now })}, func(b *bench) {
+		b.do("hset", "bull:q:P", "name", "p", "data", "{}", "opts", "{}", "timestamp", "1", "delay", "500", "priority", "0")
+		b.do("zadd", "bull:q:waiting-children", 1, "P")
+		b.do("hset", "bull:q:C", "name", "c", "data", "{}", "opts", "{}", "timestamp", "1", "parentKey", "bull:q:P", "parent", `{"id":"P","queueKey":"bull:q"}`)
+		b.do("sadd", "bull:q:P:dependencies", "bull:q:C")
+		b.do("lpush", "bull:q:wait", "C")
+		require.NoError(t, b.Remove(b.ctx, "q", "C", false))
+		score, err := b.c.ZScore(b.ctx, "bull:q:delayed", "P").Result()
+		require.NoError(t, err)
+		require.InDelta(t, float64(1600000000500*4096), score, 0)
+	})
+}
+
 func TestRemoveOfTangledFlows(t *testing.T) {
 	t.Parallel()
 	onServers(t, nil, func(b *bench) {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -23,6 +24,7 @@ type Store struct {
 	prefix  string
 	mode    string // what scripts get as MODE
 	log     *slog.Logger
+	now     func() time.Time
 	readers readers
 	gathers sync.Map // by queue, of *gather
 
@@ -52,6 +54,14 @@ func Peers5() Option {
 // itself; the default is slog.Default.
 func Logger(log *slog.Logger) Option {
 	return func(s *Store) { s.log = log }
+}
+
+// Clock makes the store read the time from now: that at which a parent with a
+// delay is released because its last child was removed. All other times come
+// with the calls. Give it the clock of the client (bullmq.WithClock) if that has
+// one of its own.
+func Clock(now func() time.Time) Option {
+	return func(s *Store) { s.now = now }
 }
 
 // urlHelp says what a right URL looks like.
@@ -93,7 +103,7 @@ func withoutURL(err error) string {
 // or a *redis.ClusterClient, with any options. A few connections for blocking
 // calls are opened beside its pool, with the same options.
 func New(client redis.UniversalClient, opts ...Option) (*Store, error) {
-	s := &Store{client: client, prefix: DefaultPrefix, mode: "6", log: slog.Default()}
+	s := &Store{client: client, prefix: DefaultPrefix, mode: "6", log: slog.Default(), now: time.Now}
 	switch c := client.(type) {
 	case *redis.Client:
 		if c == nil {
@@ -115,6 +125,9 @@ func New(client redis.UniversalClient, opts ...Option) (*Store, error) {
 	}
 	if s.log == nil {
 		s.log = slog.Default()
+	}
+	if s.now == nil {
+		s.now = time.Now
 	}
 	return s, nil
 }
