@@ -1,8 +1,8 @@
 -- lazy: outcome again metrics delayed marker
 -- Settles jobs that were taken, and takes others, in one call.
 --
--- Whatever is common to many jobs is done once for all. A job is settled in bulk if it is completed, has no children, no parent and no
--- deduplication id, and is kept as the call says; the others follow one after the other in the order given, but those that go back to
+-- Whatever is common to many jobs is done once for all. A job is settled in bulk if it is completed, has no children, no parent, no
+-- deduplication id and no steps, and is kept as the call says; the others follow one after the other in the order given, but those that go back to
 -- wait last, from the last to the first, so that the first stands first in line. The state after the call is the one that settling
 -- them singly in that order leaves. Due jobs are made to wait before all this if one is retried at once, and after it if any are to
 -- be taken.
@@ -144,9 +144,9 @@ local function settle_bulk(low, high)
     else
       local bulk = kind == 99
       if bulk and len ~= usual then
-        local h = rc('HMGET', key, 'parentKey', 'deid', 'atm')
-        if h[3] then made[id] = h[3] + 1 .. '' end
-        bulk = not (h[1] or h[2])
+        local h = rc('HMGET', key, 'parentKey', 'deid', 'gen:steps', 'atm')
+        if h[4] then made[id] = h[4] + 1 .. '' end
+        bulk = not (h[1] or h[2] or h[3])
       elseif kind == 102 or kind == 114 or kind == 100 then -- f, r, d
         cold().note_failure(key, ARGV[a + 2], ARGV[x], ARGV[x + 1])
       end

@@ -23,3 +23,13 @@ func (s *Store) Renew(ctx context.Context, queue string, locks []storage.Lock, d
 	}
 	return s.run(ctx, "renew", queue, args...)
 }
+
+// KeepStep implements [storage.Consumer].
+func (s *Store) KeepStep(ctx context.Context, queue string, lock storage.Lock, name string, value []byte) error {
+	in := s.check("keep a step", queue).id(lock.ID).that(lock.Token != "", "the lock's token is empty").
+		that(name != "", "the step's name is empty").json("step's result", value)
+	if err := in.err(); err != nil {
+		return err
+	}
+	return s.runJob(ctx, "keep a step", "step", queue, lock.ID, &lock.Token, &name, value)
+}

@@ -2,6 +2,7 @@ package redisq
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
@@ -28,6 +29,9 @@ func recordOfMap(id string, fields map[string]string) storage.Record {
 	return r
 }
 
+// stepField begins the names of the fields that hold the results of steps.
+const stepField = "gen:step:"
+
 // setField sets what one field of the hash says. Fields that are not known are
 // kept as they are.
 func setField(r *storage.Record, name, value string) {
@@ -36,6 +40,13 @@ func setField(r *storage.Record, name, value string) {
 		return
 	}
 	if setProgress(r, name, value) {
+		return
+	}
+	if step, ok := strings.CutPrefix(name, stepField); ok {
+		if r.Steps == nil {
+			r.Steps = make(map[string][]byte)
+		}
+		r.Steps[step] = []byte(value)
 		return
 	}
 	if r.Extra == nil {

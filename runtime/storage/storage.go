@@ -75,6 +75,11 @@ type Consumer interface {
 	// are lost: gone, or held with another token.
 	Renew(ctx context.Context, queue string, locks []Lock, d time.Duration) (lost []string, err error)
 
+	// KeepStep keeps the result of a named step, JSON text, with a job that is
+	// locked with the token ("0": no lock is checked): until the job completes,
+	// or is removed. See Record.Steps.
+	KeepStep(ctx context.Context, queue string, lock Lock, name string, value []byte) error
+
 	// RecoverStalled puts jobs whose lock expired back to the waiting ones, and
 	// marks the active ones to be looked at next time. At most one call in
 	// req.Interval does anything, whichever process makes it.
@@ -315,6 +320,9 @@ type Record struct {
 
 	Scheduler string
 	DedupID   string
+
+	// Steps are the results of the job's steps by their names, JSON text.
+	Steps map[string][]byte
 
 	// Missing is true when the job stood in a list but nothing else of it is stored.
 	Missing bool

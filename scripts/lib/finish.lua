@@ -1,4 +1,4 @@
--- needs: remove childdone dedupdone events
+-- needs: remove childdone dedupdone events bulk
 -- Finished jobs: where they go, what is kept of them, who is told.
 
 -- Cuts the event stream to about what the queue keeps, once a call.
@@ -46,12 +46,21 @@ function L.retain(b, state, now, count, age, limit, n)
   end
 end
 
+-- Forgets the results of a job's steps: when a completed one is run again, it begins anew.
+local function drop_steps(key)
+  local steps = {}
+  for _, field in ipairs(rc('HKEYS', key)) do
+    if string.sub(field, 1, 8) == 'gen:step' then steps[#steps + 1] = field end
+  end
+  L.bulk('HDEL', key, steps)
+end
+
 -- Finishes a job that has left `active`. State is 'completed' or 'failed', value its result or its reason; a failed one that made
 -- `attempts` attempts is reported as exhausted. Count 0 removes it at once.
 function L.finish(b, id, state, now, value, attempts, count, age, limit)
   local key, failed = b .. id, state == 'failed'
   L.trim_events(b)
-  local h = rc('HMGET', key, 'parentKey', 'parent', 'deid')
+  local h = rc('HMGET', key, 'parentKey', 'parent', 'deid', 'gen:steps')
   if h[3] then L.finish_dedup(b, id, h[3], now) end
   if h[1] and h[1] ~= '' then (failed and L.child_failed or L.child_completed)(key, h[1], h[2], value, now) end
   local made = rc('HINCRBY', key, 'atm', 1)
@@ -60,7 +69,7 @@ function L.finish(b, id, state, now, value, attempts, count, age, limit)
   else
     rc('ZADD', b .. state, now, id)
     rc('HSET', key, failed and 'failedReason' or 'returnvalue', value, 'finishedOn', now)
-    if failed then rc('HDEL', key, 'defa') end
+    if failed then rc('HDEL', key, 'defa') elseif h[4] then drop_steps(key) end
     L.retain(b, state, now, count, age, limit, 1)
   end
   L.emit(b, state, 'jobId', id, failed and 'failedReason' or 'returnvalue', value, 'prev', 'active')
