@@ -26,6 +26,7 @@ var update = flag.Bool("update", false, "record what is generated as what is wan
 //	args: -out ../x ./...    instead of ./...
 //	env: GOOS=windows        for the go command
 //	nobuild                  when the result does not compile here
+//	also: manifest ts        to compare these files too; they are made anyway
 //
 // Files below want/ are what is expected: want/stderr.txt the diagnostics, the
 // others what is generated. All other files are the input. They are below a
@@ -111,6 +112,7 @@ type corpusCase struct {
 	args       []string
 	env        []string
 	nobuild    bool
+	also       []string
 	input      map[string]string
 	want       map[string]string
 	archive    *txtar.Archive
@@ -133,6 +135,9 @@ func readCase(t *testing.T, file string) *corpusCase {
 		}
 		if env, ok := strings.CutPrefix(line, "env: "); ok {
 			c.env = strings.Fields(env)
+		}
+		if also, ok := strings.CutPrefix(line, "also: "); ok {
+			c.also = strings.Fields(also)
 		}
 		c.nobuild = c.nobuild || line == "nobuild"
 	}
@@ -201,9 +206,10 @@ func (c *corpusCase) run(t *testing.T, module string) map[string]string {
 	flags := flag.NewFlagSet("args", flag.ContinueOnError)
 	flags.StringVar(&config.Out, "out", "", "")
 	flags.StringVar(&config.Tags, "tags", "", "")
-	guard := flags.Bool("guard", true, "")
+	guard, types, manifest := flags.Bool("guard", true, ""), flags.Bool("ts", true, ""), flags.Bool("manifest", true, "")
 	require.NoError(t, flags.Parse(c.args))
-	config.NoGuard, config.Patterns = !*guard, flags.Args()
+	config.NoGuard, config.NoTypeScript, config.NoManifest = !*guard, !*types, !*manifest
+	config.Patterns = flags.Args()
 	config.Out = strings.ReplaceAll(config.Out, "$WORK", module)
 
 	got := map[string]string{}
@@ -221,6 +227,12 @@ func (c *corpusCase) run(t *testing.T, module string) map[string]string {
 			stderr.WriteString(r.Summary(f) + "\n")
 			continue
 		}
+		if filepath.Ext(f.Path) != ".go" {
+			if slices.Contains(c.also, kindOf(f.Path)) {
+				got[r.Relative(f.Path)] = string(f.Content)
+			}
+			continue
+		}
 		formatted, err := format.Source(f.Content)
 		require.NoError(t, err)
 		require.Equal(t, string(formatted), string(f.Content), "not as gofmt writes it")
@@ -233,6 +245,14 @@ func (c *corpusCase) run(t *testing.T, module string) map[string]string {
 		require.NoError(t, r.Write())
 	}
 	return got
+}
+
+// kindOf is what a case calls a file that is not Go.
+func kindOf(path string) string {
+	if strings.HasSuffix(path, ".d.ts") {
+		return "ts"
+	}
+	return "manifest"
 }
 
 // clean puts a placeholder for paths of this machine.

@@ -31,7 +31,8 @@ const (
 type File struct {
 	// Path is absolute.
 	Path string
-	// Source is the import path of the annotated package.
+	// Source is the import path of the annotated package; that of the output
+	// for a manifest, unless the run knows none of its packages.
 	Source string
 	// Content is what the file is to hold; nil for an orphan.
 	Content []byte
@@ -39,6 +40,12 @@ type File struct {
 
 	disk []byte // what it holds now
 	pos  position
+	// content makes up Content.
+	content func() ([]byte, error)
+	// ours is true for the text of a file that may be overwritten.
+	ours func(text []byte) bool
+	// why is a word about an orphan.
+	why string
 }
 
 func sortFiles(files []File) {
@@ -54,7 +61,7 @@ func (f *File) compare(l *diag.List) error {
 		return nil
 	case err != nil:
 		return err
-	case !templates.Ours(disk):
+	case !f.ours(disk):
 		l.Errorf(f.pos, "%s was not written by bullmq-gen and would be overwritten: move it away, or choose another folder with -out", l.Short(f.Path))
 		return nil
 	}
@@ -156,7 +163,7 @@ func (r *Result) Relative(path string) string {
 // Summary says in one line what became of a file.
 func (r *Result) Summary(f File) string {
 	if f.State == Orphan {
-		return fmt.Sprintf("%s: package %s has no tasks any more", r.Relative(f.Path), f.Source)
+		return fmt.Sprintf("%s: %s", r.Relative(f.Path), f.why)
 	}
 	return fmt.Sprintf("%s: %s", r.Relative(f.Path), f.State)
 }

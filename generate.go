@@ -38,6 +38,9 @@ type Config struct {
 	// NoGuard leaves out the declarations that keep stale code from compiling
 	// after a payload has changed.
 	NoGuard bool
+	// NoManifest leaves out bullmq.manifest.json, NoTypeScript the type
+	// declarations for Node programs. Those that are there are removed.
+	NoManifest, NoTypeScript bool
 	// Env is the environment of the go command. Nil: that of the program.
 	Env []string
 	// Logf is told what is done and how long it takes. It may be nil.
@@ -88,18 +91,18 @@ func Generate(ctx context.Context, c Config) (*Result, error) {
 
 // generate checks what was loaded and fills in the files.
 func (r *Result) generate(c Config, from source.Config, loaded *source.Loaded, l *diag.List) error {
-	check.Packages(loaded.Annotated, l)
+	check.Packages(loaded.Annotated, check.Options{TypeScript: !c.NoTypeScript}, l)
 	outputs := source.Outputs(from, loaded, c.Out, l)
-	var planned []File
-	for _, o := range outputs {
-		for _, p := range o.Packages {
-			planned = append(planned, File{Path: filepath.Join(o.Dir, naming.File(p.Name)), Source: p.Path, pos: check.Position(p)})
-		}
-	}
-	orphans, err := findOrphans(loaded, planned, c.Out)
+	planned := plan(c, outputs)
+	orphans, err := findOrphans(loaded, planned, c)
 	if err != nil {
 		return err
 	}
+	manifests, gone, err := planManifests(loaded, outputs, planned, c)
+	if err != nil {
+		return err
+	}
+	planned, orphans = append(planned, manifests...), append(orphans, gone...)
 	for _, o := range outputs {
 		o.Existing = source.Declared(o.Dir, namesIn(o.Dir, planned, orphans))
 	}
@@ -110,7 +113,7 @@ func (r *Result) generate(c Config, from source.Config, loaded *source.Loaded, l
 	if l.Failed() {
 		return nil
 	}
-	if err := emit(outputs, planned, templates.Options{NoGuard: c.NoGuard}); err != nil {
+	if err := emit(planned); err != nil {
 		return err
 	}
 	for i := range planned {
@@ -123,19 +126,36 @@ func (r *Result) generate(c Config, from source.Config, loaded *source.Loaded, l
 	return nil
 }
 
-// emit fills in the contents of the planned files, which are those of the
-// packages of the outputs, in their order.
-func emit(outputs []*model.Output, planned []File, options templates.Options) error {
+// plan says which files come from each package, and how they are made.
+func plan(c Config, outputs []*model.Output) []File {
+	var planned []File
+	for _, o := range outputs {
+		names := sync.OnceValue(func() *templates.Names { return templates.NewNames(o) })
+		for _, p := range o.Packages {
+			add := func(name string, content func() ([]byte, error)) {
+				planned = append(planned, File{
+					Path: filepath.Join(o.Dir, name), Source: p.Path,
+					pos: check.Position(p), content: content, ours: templates.Ours,
+				})
+			}
+			add(naming.File(p.Name), func() ([]byte, error) {
+				return templates.Go(o, p, names(), templates.Options{NoGuard: c.NoGuard})
+			})
+			if !c.NoTypeScript {
+				add(naming.Declarations(p.Name), func() ([]byte, error) { return templates.TypeScript(p), nil })
+			}
+		}
+	}
+	return planned
+}
+
+// emit fills in the contents of the planned files.
+func emit(planned []File) error {
 	errs := make([]error, len(planned))
 	var wait sync.WaitGroup
-	i := 0
-	for _, o := range outputs {
-		names := templates.NewNames(o)
-		for _, p := range o.Packages {
-			file, err := &planned[i], &errs[i]
-			wait.Go(func() { file.Content, *err = templates.Go(o, p, names, options) })
-			i++
-		}
+	for i := range planned {
+		file, err := &planned[i], &errs[i]
+		wait.Go(func() { file.Content, *err = file.content() })
 	}
 	wait.Wait()
 	return errors.Join(errs...)

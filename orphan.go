@@ -22,29 +22,39 @@ func namesIn(dir string, lists ...[]File) []string {
 }
 
 // findOrphans looks for files that were generated from packages which have no
-// tasks any more, or are gone.
-func findOrphans(loaded *source.Loaded, planned []File, out string) ([]File, error) {
+// tasks any more, or are gone, and for those that are switched off.
+func findOrphans(loaded *source.Loaded, planned []File, c Config) ([]File, error) {
 	var orphans []File
-	for _, dir := range outputDirs(loaded, out) {
-		found, err := filepath.Glob(filepath.Join(escapeGlob(dir), "*.gen.go"))
-		if err != nil {
-			return nil, err
-		}
-		for _, path := range found {
-			if slices.ContainsFunc(planned, func(f File) bool { return f.Path == path }) {
-				continue
-			}
-			text, err := os.ReadFile(path)
+	for _, dir := range outputDirs(loaded, c.Out) {
+		for _, pattern := range []string{"*.gen.go", "*.gen.d.ts"} {
+			found, err := filepath.Glob(filepath.Join(escapeGlob(dir), pattern))
 			if err != nil {
 				return nil, err
 			}
-			from := templates.SourceOf(text)
-			if from != "" && abandoned(loaded, planned, from, dir) {
-				orphans = append(orphans, File{Path: path, Source: from, State: Orphan, disk: text})
+			for _, path := range found {
+				if isPlanned(planned, path) {
+					continue
+				}
+				text, err := os.ReadFile(path)
+				if err != nil {
+					return nil, err
+				}
+				from := templates.SourceOf(text)
+				if from != "" && abandoned(loaded, planned, from, dir) {
+					why := "package " + from + " has no tasks any more"
+					if c.NoTypeScript && pattern == "*.gen.d.ts" {
+						why = "type declarations are switched off"
+					}
+					orphans = append(orphans, File{Path: path, Source: from, State: Orphan, disk: text, why: why})
+				}
 			}
 		}
 	}
 	return orphans, nil
+}
+
+func isPlanned(planned []File, path string) bool {
+	return slices.ContainsFunc(planned, func(f File) bool { return f.Path == path })
 }
 
 // outputDirs are the folders in which there may be files of ours.

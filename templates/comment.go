@@ -31,16 +31,6 @@ func prose(sentences, users string) []string {
 	return lines
 }
 
-// deprecation is the paragraph of a doc comment that says so, or "".
-func deprecation(users string) string {
-	for paragraph := range strings.SplitSeq(users, "\n\n") {
-		if strings.HasPrefix(paragraph, "Deprecated: ") {
-			return paragraph
-		}
-	}
-	return ""
-}
-
 // sentence is the first sentence of a doc comment, or "".
 func sentence(users string) string { return new(doc.Package).Synopsis(users) }
 

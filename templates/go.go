@@ -49,7 +49,7 @@ func Go(o *model.Output, p *model.Package, names *Names, options Options) ([]byt
 	if p.Constraint != "" {
 		f.HeaderComment("//go:build " + p.Constraint)
 	}
-	if slices.ContainsFunc(p.Tasks, func(t *model.Task) bool { return deprecation(t.Doc) != "" }) {
+	if slices.ContainsFunc(p.Tasks, func(t *model.Task) bool { return model.Deprecation(t.Doc) != "" }) {
 		f.HeaderComment("//lint:file-ignore SA1019 Deprecated tasks stay until their last jobs are gone.")
 	}
 	f.PackageComment(fmt.Sprintf("// Package %s is the typed client and worker API of package %s.", o.Name, p.Name))

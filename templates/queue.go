@@ -52,7 +52,7 @@ func (f *file) handler(q *model.Queue) {
 	f.Type().Id(name).InterfaceFunc(func(g *jen.Group) {
 		for _, t := range q.Tasks {
 			users := sentence(t.Doc)
-			if d := deprecation(t.Doc); d != "" {
+			if d := model.Deprecation(t.Doc); d != "" {
 				users += "\n\n" + d
 			}
 			if users != "" {
@@ -82,7 +82,7 @@ func (f *file) unimplemented(q *model.Queue) {
 	f.Type().Id(name).Struct()
 	f.Line()
 	for _, t := range q.Tasks {
-		f.say(prose(fmt.Sprintf("%s fails: there is no handler.", t.GoName), deprecation(t.Doc)))
+		f.say(prose(fmt.Sprintf("%s fails: there is no handler.", t.GoName), model.Deprecation(t.Doc)))
 		refuse := runtime("ErrUnimplemented").Call(jen.Lit(t.Name))
 		method := f.Func().Params(jen.Id(name)).Id(t.GoName).Add(f.handlerParams(t)).Add(f.handlerResult(t, "result"))
 		if t.Result == nil {

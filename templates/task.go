@@ -58,7 +58,7 @@ func (f *file) declaration(q *model.Queue, t *model.Task) {
 	}
 	f.jobOptions(t, &l)
 	name := t.Var()
-	f.say(prose(fmt.Sprintf("%s is the task %s of queue %s.", name, called(t.Name), called(q.Name)), deprecation(t.Doc)))
+	f.say(prose(fmt.Sprintf("%s is the task %s of queue %s.", name, called(t.Name), called(q.Name)), model.Deprecation(t.Doc)))
 	f.Var().Id(name).Op("=").Add(runtime("NewTask")).Types(f.payload(t), f.result(t)).Custom(
 		jen.Options{Open: "(", Close: ")", Separator: ",", Multi: true},
 		l.lines(runtime("Spec")),
@@ -196,7 +196,7 @@ func (f *file) enqueue(q *model.Queue, t *model.Task) {
 
 func (f *file) enqueueMany(q *model.Queue, t *model.Task) {
 	name := "EnqueueMany" + t.GoName
-	f.say(prose(fmt.Sprintf("%s adds jobs of task %s to queue %s, in their order and in as few calls as possible.", name, called(t.Name), called(q.Name)), deprecation(t.Doc)))
+	f.say(prose(fmt.Sprintf("%s adds jobs of task %s to queue %s, in their order and in as few calls as possible.", name, called(t.Name), called(q.Name)), model.Deprecation(t.Doc)))
 	f.Func().Id(name).
 		Params(context(), client(), jen.Id("ps").Index().Add(f.payload(t)), jen.Id("opts").Op("...").Add(runtime("Option"))).
 		Params(jen.Index().Add(f.handleType(t)), jen.Error()).
@@ -210,7 +210,7 @@ func (f *file) handle(t *model.Task) {
 	if t.Result == nil {
 		h = runtime("NoResult").Call(h)
 	}
-	f.say(prose(fmt.Sprintf("%s makes w run the jobs of task %s with h.", name, called(t.Name)), deprecation(t.Doc)))
+	f.say(prose(fmt.Sprintf("%s makes w run the jobs of task %s with h.", name, called(t.Name)), model.Deprecation(t.Doc)))
 	f.Func().Id(name).
 		Params(worker(), jen.Id("h").Func().Add(f.handlerParams(t)).Add(f.handlerResult(t, ""))).
 		Block(jen.Id(t.Var()).Dot("Handle").Call(jen.Id("w"), h))

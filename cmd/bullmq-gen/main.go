@@ -29,6 +29,8 @@ Flags:
   -check        write nothing; show what would change
   -tags LIST    build tags, separated by commas
   -guard=false  leave out the lines that keep stale code from compiling
+  -manifest=false, -ts=false
+                leave out bullmq.manifest.json, or the types for Node programs
   -C DIR        run in DIR
   -json         print diagnostics and files as JSON
   -v            say what is done
@@ -56,6 +58,7 @@ func main() {
 type options struct {
 	config              bullmqgen.Config
 	guard, check        bool
+	manifest, types     bool
 	json, verbose, info bool
 }
 
@@ -68,6 +71,8 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	flags.BoolVar(&o.check, "check", false, "")
 	flags.StringVar(&o.config.Tags, "tags", "", "")
 	flags.BoolVar(&o.guard, "guard", true, "")
+	flags.BoolVar(&o.manifest, "manifest", true, "")
+	flags.BoolVar(&o.types, "ts", true, "")
 	flags.StringVar(&o.config.Dir, "C", "", "")
 	flags.BoolVar(&o.json, "json", false, "")
 	flags.BoolVar(&o.verbose, "v", false, "")
@@ -76,7 +81,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		return nil, err
 	}
 	o.config.Patterns = flags.Args()
-	o.config.NoGuard = !o.guard
+	o.config.NoGuard, o.config.NoManifest, o.config.NoTypeScript = !o.guard, !o.manifest, !o.types
 	if o.verbose {
 		o.config.Logf = func(format string, args ...any) { fmt.Fprintf(stderr, format+"\n", args...) }
 	}

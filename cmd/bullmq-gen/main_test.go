@@ -100,7 +100,7 @@ func TestGenerateSaysNothingWhenAllIsWell(t *testing.T) {
 	require.Empty(t, stdout)
 	require.Empty(t, stderr)
 	require.Contains(t, read(t, dir, "gen/tasks.gen.go"), "func EnqueueDo(")
-	require.Equal(t, []string{"tasks.gen.go"}, files(t, dir, "gen"))
+	require.Equal(t, []string{"bullmq.manifest.json", "tasks.gen.d.ts", "tasks.gen.go"}, files(t, dir, "gen"))
 }
 
 func files(t *testing.T, path ...string) []string {
@@ -265,7 +265,11 @@ func TestJSON(t *testing.T) {
 	require.Empty(t, stderr)
 	var got document
 	require.NoError(t, json.Unmarshal([]byte(stdout), &got))
-	require.Equal(t, []jsonFile{{"gen/tasks.gen.go", "example.com/app/tasks", bullmqgen.New}}, got.Files)
+	require.Equal(t, []jsonFile{
+		{"gen/bullmq.manifest.json", "example.com/app/gen", bullmqgen.New},
+		{"gen/tasks.gen.d.ts", "example.com/app/tasks", bullmqgen.New},
+		{"gen/tasks.gen.go", "example.com/app/tasks", bullmqgen.New},
+	}, got.Files)
 	require.Len(t, got.Diagnostics, 1)
 	require.Equal(t, "tasks/tasks.go", got.Diagnostics[0].File)
 	require.Equal(t, 7, got.Diagnostics[0].Line)
@@ -375,7 +379,7 @@ func TestRunsAtTheSameTime(t *testing.T) {
 	wait.Wait()
 	code, _, stderr := start(t, dir, "-check", "./...")
 	require.Zero(t, code, stderr)
-	require.Equal(t, []string{"tasks.gen.go"}, files(t, dir, "gen"))
+	require.Equal(t, []string{"bullmq.manifest.json", "tasks.gen.d.ts", "tasks.gen.go"}, files(t, dir, "gen"))
 }
 
 func TestRestsOfKilledRunsAreSweptAway(t *testing.T) {
@@ -386,7 +390,7 @@ func TestRestsOfKilledRunsAreSweptAway(t *testing.T) {
 	write(t, dir, "gen/.tasks.gen.go.tmp2", "of a run that may go on")
 	code, _, stderr := start(t, dir, "./...")
 	require.Zero(t, code, stderr)
-	require.Equal(t, []string{".tasks.gen.go.tmp2", "tasks.gen.go"}, files(t, dir, "gen"))
+	require.Equal(t, []string{".tasks.gen.go.tmp2", "bullmq.manifest.json", "tasks.gen.d.ts", "tasks.gen.go"}, files(t, dir, "gen"))
 }
 
 // C035: the same bytes from anywhere, however often, with any number of

@@ -9,13 +9,19 @@ import (
 	"github.com/bullmq-gen/bullmq-gen/internal/model"
 )
 
+// Options change what is checked.
+type Options struct {
+	// TypeScript asks for a TypeScript type of everything.
+	TypeScript bool
+}
+
 // Packages puts the tasks of each package to their queues and checks them.
-func Packages(packages []*model.Package, l *diag.List) {
+func Packages(packages []*model.Package, o Options, l *diag.List) {
 	payloads := payloadTypes(packages)
 	for _, p := range packages {
 		join(p, l)
 		for _, t := range p.Tasks {
-			task(t, payloads, l)
+			task(t, payloads, o, l)
 		}
 		tasksOfQueue(p, l)
 		for _, q := range p.Queues {
@@ -35,7 +41,7 @@ func payloadTypes(packages []*model.Package) map[*model.Type]bool {
 	return all
 }
 
-func task(t *model.Task, payloads map[*model.Type]bool, l *diag.List) {
+func task(t *model.Task, payloads map[*model.Type]bool, o Options, l *diag.List) {
 	retry(t, l)
 	dedup(t, l)
 	aliases(t, l)
@@ -45,9 +51,10 @@ func task(t *model.Task, payloads map[*model.Type]bool, l *diag.List) {
 	if t.Broken {
 		return
 	}
-	payload(t, payloads, l)
+	w := &walk{l: l, payloads: payloads, typescript: o.TypeScript, seen: map[visit]bool{}}
+	payload(t, w, l)
 	keys(t, l)
 	if t.Result != nil {
-		result(t, payloads, l)
+		result(t, w, l)
 	}
 }

@@ -14,7 +14,9 @@ import (
 type walk struct {
 	l        *diag.List
 	payloads map[*model.Type]bool
-	seen     map[visit]bool
+	// typescript asks for a TypeScript type of everything.
+	typescript bool
+	seen       map[visit]bool
 }
 
 // visit is a type that is met at a place. A type of a foreign package is
@@ -33,6 +35,8 @@ type at struct {
 	quoted bool
 	// nested is true below a field, element below a slice or map.
 	nested, element bool
+	// typed is true below a field whose tag tells its TypeScript type.
+	typed bool
 }
 
 func (a at) into(suffix string) at {
@@ -42,7 +46,7 @@ func (a at) into(suffix string) at {
 }
 
 // payload checks the type that a task directive stands above.
-func payload(t *model.Task, payloads map[*model.Type]bool, l *diag.List) {
+func payload(t *model.Task, w *walk, l *diag.List) {
 	p, actual := t.Payload, t.Payload.Actual()
 	refuse := func(format string, args ...any) {
 		l.Errorf(t.TypePos, "payload %s "+format, append([]any{t.GoName}, args...)...)
@@ -72,8 +76,8 @@ func payload(t *model.Task, payloads map[*model.Type]bool, l *diag.List) {
 		l.Errorf(pos, "%s.%s contains %s, which must not be copied, and payloads are passed by value: keep it out of the payload", t.GoName, f.Name, f.Type.Actual().Lock)
 	}
 	embeddedMethods(t, l)
-	w := &walk{l: l, payloads: payloads, seen: map[visit]bool{}}
-	w.value(p, at{path: t.GoName, pos: t.TypePos})
+	swallowed := actual.Methods.From != "" && len(actual.Fields) > 1 // reported above
+	w.value(p, at{path: t.GoName, pos: t.TypePos, typed: swallowed})
 }
 
 // embeddedMethods reports a struct that JSON writes as one of its parts.
@@ -91,12 +95,11 @@ func embeddedMethods(t *model.Task, l *diag.List) {
 }
 
 // result checks the type that result= names.
-func result(t *model.Task, payloads map[*model.Type]bool, l *diag.List) {
+func result(t *model.Task, w *walk, l *diag.List) {
 	if t.Result.Params > 0 {
 		l.Errorf(t.ResultPos, "result %s is a generic type without type arguments: write %s[T]", t.Result, t.Result)
 		return
 	}
-	w := &walk{l: l, payloads: payloads, seen: map[visit]bool{}}
 	path := "result"
 	if t.Result.Name != "" {
 		path += " " + t.Result.String()
@@ -118,9 +121,13 @@ func (w *walk) value(t *model.Type, a at) {
 	case actual.Is(model.RuntimePath, "Millis"):
 		return
 	case actual.JSON():
+		w.untyped(t, a)
 		w.oneSided(t, a, "JSON", actual.Methods.MarshalJSON, actual.Methods.UnmarshalJSON)
 		return
 	case actual.Text():
+		if !actual.Methods.MarshalText {
+			w.untyped(t, a)
+		}
 		w.oneSided(t, a, "Text", actual.Methods.MarshalText, actual.Methods.UnmarshalText)
 		return
 	}
@@ -149,7 +156,7 @@ func (w *walk) kind(t, actual *model.Type, a at) {
 	case model.Interface:
 		w.refuse(t, a, "is %s, an interface, and nothing says which type to decode: use a concrete type, or json.RawMessage for any JSON")
 	case model.Pointer:
-		w.value(actual.Elem, at{path: a.path, pos: a.pos, quoted: a.quoted, nested: a.nested})
+		w.value(actual.Elem, at{path: a.path, pos: a.pos, quoted: a.quoted, nested: a.nested, typed: a.typed})
 	case model.Slice, model.Array:
 		if actual.Elem.Actual().Basic != "byte" { // bytes are base64
 			w.value(actual.Elem, a.into("[]"))
@@ -207,7 +214,7 @@ func (w *walk) fields(t *model.Type, a at) {
 		if f.Type == nil {
 			continue
 		}
-		next := at{path: a.path, pos: a.pos, quoted: m.Quoted, nested: true}
+		next := at{path: a.path, pos: a.pos, quoted: m.Quoted, nested: true, typed: a.typed || f.TypeScript() != ""}
 		for _, f := range m.Path {
 			next.path += "." + f.Name
 		}
@@ -249,6 +256,7 @@ func (w *walk) tags(t *model.Type, a at, depth int) {
 		if _, err := directive.ParseTag(f.Tag); f.Source && err != nil {
 			w.l.Errorf(f.TagPos, "%s.%s: %v", a.path, f.Name, err)
 		}
+		w.typeTag(f, a.path)
 		if a.nested && !w.payloads[t] {
 			for _, word := range f.Words {
 				w.l.Warnf(word.Pos, "the tag %q has no effect here: it works on fields of a payload itself and of structs that the payload embeds", word.Text)

@@ -2,6 +2,7 @@ package model
 
 import (
 	"go/token"
+	"reflect"
 	"strconv"
 	"strings"
 )
@@ -56,6 +57,10 @@ type Type struct {
 	// which does not have its methods.
 	Raw bool
 
+	// Consts are the values of the exported constants of a declared string
+	// type, sorted by their names.
+	Consts []string
+
 	Methods Methods
 	// Lock is what makes copying the type wrong, such as "mu sync.Mutex", or "".
 	Lock string
@@ -91,6 +96,10 @@ type Field struct {
 	Words []Word
 }
 
+// TypeScript is what the field's tag says that its value is for Node programs,
+// or "".
+func (f *Field) TypeScript() string { return reflect.StructTag(f.Tag).Get("ts") }
+
 // Word is one word of a "bullmq" tag.
 type Word struct {
 	Text string
@@ -121,6 +130,39 @@ func (t *Type) JSON() bool {
 func (t *Type) Text() bool {
 	m := t.Actual().Methods
 	return m.MarshalText || m.UnmarshalText
+}
+
+// SelfMade is true when the type says itself how it is written in JSON, as a
+// string or otherwise.
+func (t *Type) SelfMade() bool { return t.JSON() || t.Text() }
+
+// Writer is the type that has the methods by which t writes itself: t, what it
+// points to, or a type that it embeds.
+func (t *Type) Writer() *Type {
+	t = t.Actual()
+	for range MaxEmbedding {
+		switch {
+		case t.Kind == Pointer:
+			t = t.Elem.Actual()
+			continue
+		case t.Methods.From == "":
+			return t
+		}
+		for _, f := range t.Fields {
+			if f.Name == t.Methods.From && f.Type != nil {
+				t = f.Type.Actual()
+				break
+			}
+		}
+	}
+	return t
+}
+
+// Bytes is true for slices that encoding/json writes as base64: the elements
+// are bytes by kind, and do not write themselves.
+func (t *Type) Bytes() bool {
+	elem := t.Elem.Actual()
+	return elem.Basic == "byte" && !elem.Methods.MarshalJSON && !elem.Methods.MarshalText
 }
 
 // String is the type in Go syntax, with package names, for messages.

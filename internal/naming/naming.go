@@ -61,6 +61,12 @@ func File(pkg string) string {
 	return pkg + ".gen.go"
 }
 
+// Declarations returns the name of the file with the type declarations of a
+// package, beside that of its Go code.
+func Declarations(pkg string) string {
+	return strings.TrimSuffix(File(pkg), ".go") + ".d.ts"
+}
+
 // Portable is false for names of files that the go command reads only for some
 // operating system or architecture, such as disk_windows.go.
 func Portable(file string) bool {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/bullmq-gen/bullmq-gen/internal/check"
 	"github.com/bullmq-gen/bullmq-gen/internal/diag"
+	"github.com/bullmq-gen/bullmq-gen/internal/manifest"
 	"github.com/bullmq-gen/bullmq-gen/internal/model"
 	"github.com/bullmq-gen/bullmq-gen/templates"
 )
@@ -62,7 +63,7 @@ func FuzzSource(f *testing.F) {
 		if p == nil {
 			return
 		}
-		check.Packages([]*model.Package{p}, l)
+		check.Packages([]*model.Package{p}, check.Options{TypeScript: true}, l)
 		o := &model.Output{Dir: "/gen", Path: "example.com/gen", Name: "gen", Packages: []*model.Package{p}}
 		check.Outputs([]*model.Output{o}, l)
 		for _, d := range l.Sorted() {
@@ -72,6 +73,9 @@ func FuzzSource(f *testing.F) {
 			return
 		}
 		code, err := templates.Go(o, p, templates.NewNames(o), templates.Options{})
+		require.NoError(t, err)
+		require.NotEmpty(t, templates.TypeScript(p))
+		_, err = manifest.New([]*manifest.Package{manifest.Of(o, p)}).Bytes()
 		require.NoError(t, err)
 		formatted, err := format.Source(code)
 		require.NoError(t, err)

@@ -2,6 +2,7 @@ package source
 
 import (
 	"go/ast"
+	"go/constant"
 	"go/token"
 	"go/types"
 	"maps"
@@ -145,6 +146,9 @@ func (r *typeReader) of(t types.Type) *model.Type {
 	if m.Kind == model.Invalid {
 		m.Why = r.whyNamed(t)
 	}
+	if n, ok := t.(*types.Named); ok && m.Kind == model.String {
+		m.Consts = constsOf(n)
+	}
 	m.Methods = methodsOf(t)
 	m.Lock = r.lockIn(t)
 	return m
@@ -258,6 +262,26 @@ func (r *typeReader) field(v *types.Var, tag string) *model.Field {
 		}
 	}
 	return f
+}
+
+// constsOf returns the values of the exported constants of a string type, each
+// once.
+func constsOf(n *types.Named) []string {
+	if n.Obj().Pkg() == nil {
+		return nil
+	}
+	var values []string
+	scope := n.Obj().Pkg().Scope()
+	for _, name := range scope.Names() {
+		c, ok := scope.Lookup(name).(*types.Const)
+		if !ok || !c.Exported() || !types.Identical(c.Type(), n) {
+			continue
+		}
+		if v := constant.StringVal(c.Val()); c.Val().Kind() == constant.String && !slices.Contains(values, v) {
+			values = append(values, v)
+		}
+	}
+	return values
 }
 
 // methodsOf finds the methods that encoding/json looks for.

@@ -1,0 +1,290 @@
+package templates
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/bullmq-gen/bullmq-gen/internal/model"
+)
+
+// tsImports and tsHelpers are the same in every file of declarations.
+const tsImports = `import type { BulkJobOptions, Job, JobsOptions, Queue } from "bullmq";
+`
+
+const tsHelpers = `
+/** The name of a queue. */
+export type QueueName = keyof Tasks & string;
+
+/** The names of the tasks of queue Q. */
+export type TaskName<Q extends QueueName> = keyof Tasks[Q] & string;
+
+/** The data of task N of queue Q. */
+export type TaskData<Q extends QueueName, N extends TaskName<Q>> =
+  Tasks[Q][N] extends { data: infer Data } ? Data : never;
+
+/** The result of task N of queue Q. */
+export type TaskResult<Q extends QueueName, N extends TaskName<Q>> =
+  Tasks[Q][N] extends { result: infer Result } ? Result : never;
+
+/** A job of queue Q. A comparison of job.name tells the types of its data and result. */
+export type TypedJob<Q extends QueueName, N extends TaskName<Q> = TaskName<Q>> = {
+  [K in N]: Job<TaskData<Q, K>, TaskResult<Q, K>, K>;
+}[N];
+
+/** The function of a worker of queue Q: new Worker<any, any, any>(queue, processor). */
+export type TypedProcessor<Q extends QueueName> = (
+  job: TypedJob<Q>,
+  token?: string,
+) => Promise<TaskResult<Q, TaskName<Q>>>;
+
+/** One job for addBulk. */
+export type TypedBulkJob<Q extends QueueName> = {
+  [N in TaskName<Q>]: { name: N; data: TaskData<Q, N>; opts?: BulkJobOptions };
+}[TaskName<Q>];
+
+/** Queue Q with the types of its tasks: const queue: TypedQueue<Q> = new Queue<any, any, any>(Q). */
+export interface TypedQueue<Q extends QueueName>
+  extends Omit<Queue, "add" | "addBulk" | "getJob" | "getJobs"> {
+  add<N extends TaskName<Q>>(
+    name: N,
+    data: TaskData<Q, N>,
+    opts?: JobsOptions,
+  ): Promise<TypedJob<Q, N>>;
+  addBulk(jobs: TypedBulkJob<Q>[]): Promise<TypedJob<Q>[]>;
+  getJob(id: string): Promise<TypedJob<Q> | undefined>;
+  getJobs(
+    types?: Parameters<Queue["getJobs"]>[0],
+    start?: number,
+    end?: number,
+    asc?: boolean,
+  ): Promise<TypedJob<Q>[]>;
+}
+`
+
+// tsReserved are the names that a file of declarations has of its own.
+var tsReserved = []string{
+	"BulkJobOptions", "Job", "JobsOptions", "Omit", "Parameters", "Promise", "Queue", "QueueName",
+	"TaskData", "TaskName", "TaskResult", "Tasks", "TypedBulkJob", "TypedJob", "TypedProcessor", "TypedQueue",
+}
+
+// TypeScript returns the type declarations of p for Node programs.
+func TypeScript(p *model.Package) []byte {
+	b := &typescript{decls: map[string]string{}}
+	for _, name := range tsReserved {
+		b.names.Take(name)
+	}
+	tasks := b.tasks(p)
+	var out strings.Builder
+	out.WriteString(Header + "\n//\n" + sourceLine + p.Path + "\n\n" + tsImports + "\n" + tasks + tsHelpers)
+	names := make([]string, 0, len(b.decls))
+	for name := range b.decls {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		out.WriteString("\n" + b.decls[name])
+	}
+	return []byte(out.String())
+}
+
+// typescript makes one file. Declared types become declarations.
+type typescript struct {
+	names model.TypeNames
+	decls map[string]string
+}
+
+// tasks is the map from queues to their tasks.
+func (b *typescript) tasks(p *model.Package) string {
+	var out strings.Builder
+	out.WriteString("/** The tasks of each queue: the name of a job, and what its data and result are. */\n")
+	out.WriteString("export interface Tasks {\n")
+	for _, q := range p.Queues {
+		out.WriteString(docComment(q.Doc, "  ") + "  " + tsName(q.Name) + ": {\n")
+		for _, t := range slices.SortedFunc(slices.Values(q.Tasks), func(a, b *model.Task) int { return cmp.Compare(a.Name, b.Name) }) {
+			result := "null | void"
+			if t.Result != nil {
+				result = b.whole(t.Result)
+			}
+			fmt.Fprintf(&out, "%s    %s: { data: %s; result: %s };\n", docComment(t.Doc, "    "), tsName(t.Name), b.whole(t.Payload), result)
+		}
+		out.WriteString("  };\n")
+	}
+	out.WriteString("}\n")
+	return out.String()
+}
+
+// whole is the type with null, if it can be that.
+func (b *typescript) whole(t *model.Type) string {
+	s, null := b.value(t, false, "")
+	if null {
+		return s + " | null"
+	}
+	return s
+}
+
+// value returns the type of what encoding/json makes of t, without null, and
+// whether that is possible too.
+func (b *typescript) value(t *model.Type, quoted bool, indent string) (s string, null bool) {
+	actual := t.Actual()
+	switch {
+	case actual.Kind == model.Pointer:
+		s, null := b.value(actual.Elem, quoted, indent)
+		if null {
+			s += " | null"
+		}
+		return s, true
+	case actual.Is(model.RuntimePath, "Millis"):
+		return "number", false
+	case actual.SelfMade() || actual.Kind == model.Interface || actual.Is("encoding/json", "Number"):
+		return tsSelfMade(actual.Writer(), quoted), false
+	}
+	null = actual.Kind == model.Slice || actual.Kind == model.Map
+	if actual.Name == "" || actual.Path == "" || quoted {
+		return b.structure(actual, quoted, indent), null
+	}
+	name := b.names.Of(actual)
+	if _, known := b.decls[name]; !known {
+		b.decls[name] = "" // a recursive type is met again
+		b.decls[name] = b.declare(name, actual)
+	}
+	return name, null
+}
+
+func (b *typescript) declare(name string, t *model.Type) string {
+	head := docComment(t.Doc, "") + "export "
+	if t.Kind == model.Struct {
+		return head + "interface " + name + " " + b.structure(t, false, "") + "\n"
+	}
+	return head + "type " + name + " = " + b.structure(t, false, "") + ";\n"
+}
+
+func tsSelfMade(t *model.Type, quoted bool) string {
+	switch {
+	case t.Is("math/big", "Int"), t.Is("encoding/json", "Number") && !quoted:
+		return "number"
+	case t.Is("time", "Time"), t.Is("encoding/json", "Number"), t.Text() && !t.JSON():
+		return "string"
+	}
+	return "unknown"
+}
+
+func (b *typescript) structure(t *model.Type, quoted bool, indent string) string {
+	switch {
+	case quoted, t.Kind == model.Slice && t.Bytes():
+		return "string"
+	case t.Kind == model.String:
+		return union(t.Consts)
+	case t.Kind == model.Bool:
+		return "boolean"
+	case t.Kind == model.Slice:
+		return list(b.element(t.Elem, indent))
+	case t.Kind == model.Array && t.Len <= maxTuple:
+		return "[" + strings.Join(slices.Repeat([]string{b.element(t.Elem, indent)}, int(t.Len)), ", ") + "]"
+	case t.Kind == model.Array:
+		return list(b.element(t.Elem, indent))
+	case t.Kind == model.Map:
+		return "{ [key: string]: " + b.element(t.Elem, indent) + " }"
+	case t.Kind == model.Struct:
+		return b.object(t, indent)
+	}
+	return "number"
+}
+
+// maxTuple is the longest array that is written as a tuple.
+const maxTuple = 8
+
+// union is one of the constants, or any text when there are none.
+func union(constants []string) string {
+	if len(constants) == 0 {
+		return "string"
+	}
+	quoted := make([]string, len(constants))
+	for i, c := range constants {
+		quoted[i] = tsText(c)
+	}
+	return strings.Join(quoted, " | ")
+}
+
+func list(elem string) string {
+	if strings.Contains(elem, " ") && !strings.HasPrefix(elem, "{") || strings.Contains(elem, "} |") {
+		return "(" + elem + ")[]"
+	}
+	return elem + "[]"
+}
+
+func (b *typescript) element(t *model.Type, indent string) string {
+	s, null := b.value(t, false, indent)
+	if null {
+		return s + " | null"
+	}
+	return s
+}
+
+// object is the type of a struct's JSON object.
+func (b *typescript) object(t *model.Type, indent string) string {
+	members, _ := t.Members()
+	if len(members) == 0 {
+		return "{ [key: string]: never }"
+	}
+	var out strings.Builder
+	out.WriteString("{\n")
+	for _, m := range members {
+		f := m.Field()
+		s, null := f.TypeScript(), false
+		if s == "" {
+			s, null = b.value(f.Type, m.Quoted, indent+"  ")
+		}
+		if null && !m.NeverNull() {
+			s += " | null"
+		}
+		optional := ""
+		if m.LeftOut() {
+			optional = "?"
+		}
+		fmt.Fprintf(&out, "%s%s  %s%s: %s;\n", docComment(f.Doc, indent+"  "), indent, tsName(m.Name), optional, s)
+	}
+	out.WriteString(indent + "}")
+	return out.String()
+}
+
+var tsIdentifier = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$]*$`)
+
+// tsName is the name of a member, in quotes if it has to be.
+func tsName(name string) string {
+	if tsIdentifier.MatchString(name) {
+		return name
+	}
+	return tsText(name)
+}
+
+func tsText(text string) string {
+	quoted, _ := json.Marshal(text) // a string has always a form
+	return string(quoted)
+}
+
+// docComment is a Go comment as TypeScript has it.
+func docComment(text, indent string) string {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return ""
+	}
+	text = strings.ReplaceAll(text, "*/", `*\/`)
+	if d := model.Deprecation(text); d != "" {
+		text = strings.Replace(text, "Deprecated: ", "@deprecated ", 1)
+	}
+	lines := strings.Split(text, "\n")
+	if len(lines) == 1 {
+		return indent + "/** " + text + " */\n"
+	}
+	var out strings.Builder
+	out.WriteString(indent + "/**\n")
+	for _, line := range lines {
+		out.WriteString(strings.TrimRight(indent+" * "+line, " \t") + "\n")
+	}
+	out.WriteString(indent + " */\n")
+	return out.String()
+}

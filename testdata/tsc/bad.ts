@@ -1,0 +1,30 @@
+// What the declarations keep Node programs from. Each line with a comment must
+// not compile, with those words.
+import type { TypedJob, TypedProcessor, TypedQueue, TaskData, Picture } from "./TypesForNodePrograms/gen/tasks.gen";
+import { render } from "./good";
+
+declare const pictures: TypedQueue<"pictures">;
+declare const job: TypedJob<"pictures">;
+
+export type NoSuchQueue = TypedQueue<"picture">; // error: does not satisfy the constraint
+export type NoSuchTask = TaskData<"pictures", "rendr">; // error: does not satisfy the constraint
+
+void pictures.add("rendr", render); // error: not assignable to parameter of type
+void pictures.add("render", {}); // error: not assignable to parameter of type
+void pictures.add("job", render); // error: not assignable to
+void pictures.add("render", { ...render, page: "1" }); // error: not assignable to
+void pictures.add("render", { ...render, format: "gif" }); // error: not assignable to
+void pictures.add("render", { ...render, pair: [1] }); // error: not assignable to
+void pictures.add("render", { ...render, big: 1 }); // error: not assignable to
+void pictures.add("render", { ...render, maybe: null }); // error: not assignable to
+void pictures.add("render", { ...render, tags: undefined }); // error: not assignable to
+void pictures.add("render", { ...render, custom: "blue" }); // error: not assignable to
+void pictures.add("render", { ...render, other: 1 }); // error: may only specify known properties
+void pictures.add("render", render, { prio: 1 }); // error: may only specify known properties
+void pictures.addBulk([{ name: "job", data: render }]); // error: not assignable to
+
+export const unknownData: number = job.data.width; // error: does not exist
+if (job.name === "rendr") throw new Error(); // error: no overlap
+if (job.name === "render") void job.returnvalue.uri; // error: does not exist
+export const processor: TypedProcessor<"pictures"> = async () => 1; // error: not assignable to
+export const noPicture: Picture = { url: "u" }; // error: missing the following properties

@@ -1,0 +1,94 @@
+// How Node programs use the declarations. All of it must compile.
+import { Queue, Worker } from "bullmq";
+
+import type {
+  Picture,
+  Render,
+  TaskData,
+  TaskResult,
+  TypedJob,
+  TypedProcessor,
+  TypedQueue,
+} from "./TypesForNodePrograms/gen/tasks.gen";
+import type { TypedQueue as EmailQueue } from "./EveryDirectiveOnOneTask/gen/tasks.gen";
+
+export const pictures: TypedQueue<"pictures"> = new Queue<any, any, any>("pictures");
+export const emails: EmailQueue<"emails"> = new Queue<any, any, any>("emails");
+
+export const render: Render = {
+  page: 1,
+  format: "png",
+  text: '"png"',
+  wait: 1000,
+  at: new Date().toISOString(),
+  big: "9007199254740993",
+  data: null,
+  raw: { any: ["JSON"] },
+  tags: null,
+  maybe: ["a", null],
+  pair: [0.5, 1],
+  many: [1, 2, 3],
+  labels: { a: "b" },
+  byId: { 7: null },
+  item: { Width: 1, Height: 2 },
+  inline: [{ a: 1, b: null }],
+  "page-2": { Items: [{ Width: 1, Height: 2 }] },
+  custom: { r: 1 },
+};
+
+export async function produce(): Promise<string | undefined> {
+  const job = await pictures.add("render", render, { delay: 1000, priority: 3 });
+  const page: number = job.data.page;
+  const url: string = job.returnvalue.url;
+  await pictures.add("job", {});
+  await pictures.addBulk([
+    { name: "render", data: render, opts: { attempts: 3 } },
+    { name: "job", data: {} },
+  ]);
+  await emails.add("send-welcome", { id: "1a", userId: "u", rank: 0, at: "2024-01-01T00:00:00Z" });
+  await pictures.pause();
+  return `${page} ${url} ${await pictures.count()} ${job.id}`;
+}
+
+// A comparison of the name tells the type of the data.
+export function describe(job: TypedJob<"pictures">): string {
+  switch (job.name) {
+    case "render": {
+      const format: "png" | "jpeg" = job.data.format;
+      const maybe: (string | null)[] | undefined = job.data.maybe;
+      return `${format} ${maybe?.length} ${job.data.until ?? "never"}`;
+    }
+    case "job":
+      return job.name;
+    default: {
+      const nothing: never = job;
+      return nothing;
+    }
+  }
+}
+
+export const processor: TypedProcessor<"pictures"> = async (job) => {
+  if (job.name === "render") {
+    const picture: Picture = { url: String(job.data.page), parts: [null], grid: [[], null] };
+    return picture;
+  }
+  return null;
+};
+
+export const silent: TypedProcessor<"all things"> = async (job) => {
+  job.data?.forEach((name) => name.toUpperCase());
+};
+
+export const worker = new Worker<any, any, any>("pictures", processor);
+
+export async function everyJob(): Promise<number> {
+  let pages = 0;
+  for (const job of await pictures.getJobs(["waiting"], 0, 10)) {
+    if (job.name === "render") pages += job.data.page;
+  }
+  const one = await pictures.getJob("1");
+  return one?.name === "render" ? one.data.page + pages : pages;
+}
+
+export const data: TaskData<"counts", "count"> = { a: 1.5 };
+export const result: TaskResult<"counts", "count"> = 2;
