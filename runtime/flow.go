@@ -72,6 +72,7 @@ func (t *Task[P, R]) NodeWith(p P, children []Slot, opts ...NodeOption) *Node {
 	n.apply(opts)
 	var problems problems
 	n.Children = fill(t.spec.Slots, children, &problems)
+	complete(t.spec.Slots, children, &problems)
 	n.err = errors.Join(n.err, problems.err())
 	return n
 }
@@ -157,10 +158,15 @@ func (c *Client) AddFlows(ctx context.Context, roots ...*Node) ([]*Handle[json.R
 
 // addFlows adds trees, and returns the answers for their roots.
 func (c *Client) addFlows(ctx context.Context, roots []*Node) ([]storage.Added, error) {
-	if len(roots) == 0 {
+	return c.addLayout(ctx, newLayout(c, roots))
+}
+
+func (c *Client) addLayout(ctx context.Context, f *layout) ([]storage.Added, error) {
+	roots := len(f.info)
+	if roots == 0 {
 		return nil, nil
 	}
-	f := layOut(c, roots)
+	f.walk()
 	if err := f.problems.err(); err != nil {
 		return nil, err
 	}
@@ -175,5 +181,5 @@ func (c *Client) addFlows(ctx context.Context, roots []*Node) ([]storage.Added, 
 			c.log.DebugContext(ctx, "bullmq: announce", "queue", queue, "error", err)
 		}
 	}
-	return added[:len(roots)], nil
+	return added[:roots], nil
 }

@@ -22,7 +22,8 @@ type layout struct {
 	info     []laidNode
 	queues   map[string]bool // with the storage's own prefix
 	problems problems
-	newID    func(place string) string
+	newID    func(at int) string
+	once     bool // nothing is added below a root that is there already
 }
 
 // laidNode is what errors say of a node.
@@ -32,12 +33,11 @@ type laidNode struct {
 	index  int // among its parent's children
 }
 
-func layOut(c *Client, roots []*Node) *layout {
-	f := &layout{c: c, queues: map[string]bool{}, newID: func(string) string { return uuid.NewString() }}
+func newLayout(c *Client, roots []*Node) *layout {
+	f := &layout{c: c, queues: map[string]bool{}, newID: func(int) string { return uuid.NewString() }}
 	for i, n := range roots {
 		f.info = append(f.info, laidNode{n, -1, i})
 	}
-	f.walk()
 	return f
 }
 
@@ -79,17 +79,22 @@ func (f *layout) add(at int) {
 		f.problems.list = append(f.problems.list, f.wrap(at, err))
 	}
 	if job.ID == "" {
-		job.ID = f.newID(n.place)
-		if n.place != "" {
-			job.ID = n.place + "." + job.ID
-		}
+		job.ID = n.placed(f.newID(at))
 	}
 	if n.Prefix == "" {
 		f.queues[n.Queue] = true
 	}
 	f.nodes = append(f.nodes, storage.FlowNode{
-		Queue: f.c.qualify(n.Prefix, n.Queue), NewJob: job, Once: parent < 0 && o.JobID != "",
+		Queue: f.c.qualify(n.Prefix, n.Queue), NewJob: job, Once: parent < 0 && (f.once || o.JobID != ""),
 	})
+}
+
+// placed is a job's id with its place in a slot before it, if it has one.
+func (n *Node) placed(id string) string {
+	if n.place == "" {
+		return id
+	}
+	return n.place + "." + id
 }
 
 // check finds what is wrong with a node beside its options.

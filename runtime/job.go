@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -66,6 +67,9 @@ type ActiveJob struct {
 	state  atomic.Int32 // a jobState
 	end    storage.Settlement
 	err    error // what the handler returned, nil when it completed
+
+	stepsMu sync.Mutex
+	steps   map[string][]byte // kept by this run
 
 	prev, next *ActiveJob // in the pump's list of held jobs
 	listed     bool

@@ -171,12 +171,16 @@ func fill(declared []SlotSpec, slots []Slot, p *problems) []*Node {
 			children = append(children, &child)
 		}
 	}
+	return children
+}
+
+// complete adds the slots with exactly one child that are missing.
+func complete(declared []SlotSpec, slots []Slot, p *problems) {
 	for _, s := range declared {
-		if s.Kind == SlotOne && !given[s.Name] {
+		if s.Kind == SlotOne && !slices.ContainsFunc(slots, func(g Slot) bool { return g.name == s.Name }) {
 			p.add("%w: slot %q is missing", ErrIncompleteFlow, s.Name)
 		}
 	}
-	return children
 }
 
 // declaration finds the slot among those that are declared.

@@ -1,0 +1,87 @@
+package bullmq
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/google/uuid"
+)
+
+// AddChildren adds children to the job that is being worked on, in slots of its
+// task, all or none. It is a step of the handler (see Step): under one name they
+// are added once, however often the job runs. The handler then reads their
+// results, which makes the job wait for those that are not finished, and runs
+// again when they are:
+//
+//	if err := job.AddChildren(ctx, "split", bullmq.ManyChildren("pages", nodes)); err != nil {
+//		return Report{}, err
+//	}
+//	pages, err := bullmq.Results[Page](ctx, job, "pages")
+//	if err != nil {
+//		return Report{}, err
+//	}
+//
+// The slots need not be all that the task declares. Children may also be added
+// one by one, with ChildOf(job.AsParent(...)).
+func (j *ActiveJob) AddChildren(ctx context.Context, step string, slots ...Slot) error {
+	return Do(ctx, j, step, func(ctx context.Context) error { return j.addChildren(ctx, step, slots) })
+}
+
+func (j *ActiveJob) addChildren(ctx context.Context, step string, slots []Slot) error {
+	var p problems
+	nodes := fill(j.slots, slots, &p)
+	if err := p.wrap("add children to job %q", j.ID); err != nil || len(nodes) == 0 {
+		return err
+	}
+	known, err := j.knownChildren(ctx)
+	if err != nil {
+		return err
+	}
+	c := j.worker.client
+	// The same ids at each try: if a worker vanishes before the step is kept, the
+	// next one finds the children that are there already.
+	self := jobKeyOf(c.store, j.Queue, j.ID) + "\x00" + step + "\x00"
+	id := func(trail string) string { return uuid.NewSHA1(uuid.NameSpaceURL, []byte(self+trail)).String() }
+	nodes = slices.DeleteFunc(nodes, func(n *Node) bool {
+		return known[c.qualify(n.Prefix, n.Queue)+":"+cmp.Or(n.Opts.JobID, n.placed(id(n.place)))]
+	})
+	for _, n := range nodes {
+		parent := j.AsParent(n.Opts.onFail)
+		n.Opts.Parent = &parent
+	}
+	f := newLayout(c, nodes)
+	f.once, f.newID = true, func(at int) string { return id(f.trail(at)) }
+	if _, err := c.addLayout(ctx, f); err != nil {
+		return fmt.Errorf("bullmq: add children to job %q: %w", j.ID, err)
+	}
+	return nil
+}
+
+// knownChildren are the keys of children that the job has by now. One that is
+// done may itself be gone: it is not to be added again.
+func (j *ActiveJob) knownChildren(ctx context.Context) (map[string]bool, error) {
+	c := j.worker.client
+	list, err := readChildren(ctx, c.store, jobKeyOf(c.store, j.Queue, j.ID))
+	known := make(map[string]bool, len(list))
+	for i := range list {
+		known[list[i].Key] = true
+	}
+	return known, err
+}
+
+// trail leads from the root to a node, and is the same each time the flow is
+// laid out.
+func (f *layout) trail(at int) string {
+	in := f.info[at]
+	step := strconv.Itoa(in.index)
+	if in.node != nil && in.node.place != "" {
+		step = in.node.place
+	}
+	if in.parent < 0 {
+		return step
+	}
+	return f.trail(in.parent) + "\x00" + step
+}

@@ -1,0 +1,107 @@
+package bullmq
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
+)
+
+// Step runs a part of a handler once for its job: its result is kept with the
+// job, and whenever the job runs again, because an attempt failed, its worker
+// vanished, it waited for children or was delayed, a step that has a result
+// gives that and does nothing. So a handler made of steps goes on where it was.
+//
+//	receipt, err := bullmq.Step(ctx, job, "charge", func(ctx context.Context) (Receipt, error) {
+//		return bank.Charge(ctx, job.Data.Card, job.Data.Cents)
+//	})
+//
+// The name tells steps of one handler apart: the same name is the same step, and
+// a step in a loop has the number of the round in its name. A step that returns
+// an error is run again by the next attempt. One that was done while its worker
+// was cut off from the storage may be run again: what it does should bear that.
+//
+// Results are JSON; they are kept until the job completes or is removed, in
+// fields of the job's own that Node workers ignore: a job that moves between
+// workers of both kinds keeps its steps, but only Go handlers know them. A
+// completed job that is retried begins anew.
+func Step[T any](ctx context.Context, job AnyJob, name string, do func(context.Context) (T, error)) (T, error) {
+	var result T
+	j := job.active()
+	if err := j.usable(); err != nil {
+		return result, err
+	}
+	if name == "" {
+		return result, Unrecoverable(errors.New("a step needs a name"))
+	}
+	if kept, ok := j.step(name); ok {
+		if err := decodeValue(kept, &result); err != nil {
+			return result, Unrecoverable(fmt.Errorf("result of step %q, kept by an earlier run: %w", name, err))
+		}
+		return result, nil
+	}
+	if ctx.Err() != nil {
+		return result, context.Cause(ctx)
+	}
+	result, err := do(ctx)
+	if err != nil {
+		return result, err
+	}
+	text, err := encodeJSON(result)
+	if err != nil {
+		return result, Unrecoverable(fmt.Errorf("result of step %q: %w", name, err))
+	}
+	return result, j.keepStep(ctx, name, text)
+}
+
+// Do is Step for what has no result.
+func Do(ctx context.Context, job AnyJob, name string, do func(context.Context) error) error {
+	_, err := Step(ctx, job, name, func(ctx context.Context) (None, error) { return None{}, do(ctx) })
+	return err
+}
+
+// step is the result that is kept of a step.
+func (j *ActiveJob) step(name string) ([]byte, bool) {
+	j.stepsMu.Lock()
+	defer j.stepsMu.Unlock()
+	if kept, ok := j.steps[name]; ok {
+		return kept, true
+	}
+	kept, ok := j.record.Steps[name]
+	return kept, ok
+}
+
+const (
+	stepTime  = 10 * time.Second // for keeping a result, also when the handler's context has ended
+	stepTries = 4
+)
+
+// keepStep stores a step's result. The work is done: that the handler's context
+// has ended meanwhile is no reason to do it twice. Storing it again does no harm.
+func (j *ActiveJob) keepStep(ctx context.Context, name string, text []byte) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stepTime)
+	defer cancel()
+	lock := storage.Lock{ID: j.ID, Token: j.token}
+	back := newBackoff()
+	for try := 1; ; try++ {
+		err := j.usable()
+		if err == nil {
+			err = j.worker.store.KeepStep(ctx, j.Queue, lock, name, text)
+		}
+		if err == nil {
+			j.stepsMu.Lock()
+			defer j.stepsMu.Unlock()
+			if j.steps == nil {
+				j.steps = map[string][]byte{}
+			}
+			j.steps[name] = text
+			return nil
+		}
+		if !storage.Transient(err) || try == stepTries {
+			return fmt.Errorf("keep the result of step %q: %w", name, err)
+		}
+		back.wait(ctx)
+	}
+}
