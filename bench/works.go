@@ -46,7 +46,7 @@ func works(full bool) []work {
 		},
 		{
 			name: "latency", title: "idle pick-up", unit: micros, order: order{Op: "latency", Concurrency: 10, GapMS: 5},
-			jobs: map[string]int{"ours": 200, "node": 200, "asynq": 3, "limit": 200},
+			jobs: map[string]int{"ours": 200, "node": 200, "asynq": 2, "limit": 200},
 		},
 		{
 			name: "memory", title: "resident memory, 200 slots, 100,000 jobs", unit: mebi, order: order{Op: "work", Concurrency: 200},
