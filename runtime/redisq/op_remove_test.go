@@ -208,6 +208,23 @@ func TestRemovePendingChildrenSparesTheBusy(t *testing.T) {
 	})
 }
 
+func TestRemovePendingChildrenSparesTheBusyOnEveryLevel(t *testing.T) {
+	t.Parallel()
+	onServers(t, nil, func(b *bench) {
+		b.flow()
+		b.in("q", "failed", "a2", 1)
+		b.waiting("q", "wait", "a3")
+		b.childOf(b.key("q", "a"), b.key("q", "a2"))
+		b.childOf(b.key("q", "a"), b.key("q", "a3"))
+		b.do("set", b.key("q", "a1:lock"), "t")
+		require.NoError(b.t, b.RemovePendingChildren(b.ctx, "p", "root"))
+		require.False(b.t, b.exists("q", "a"), "nobody holds it")
+		require.True(b.t, b.exists("q", "a1"), "a worker holds it")
+		require.True(b.t, b.exists("q", "a2"), "it failed")
+		require.False(b.t, b.exists("q", "a3"))
+	})
+}
+
 // Many retry a failed job while another removes it: it runs once or is gone,
 // and whoever was late is told.
 func TestRetriesRaceWithRemoval(t *testing.T) {

@@ -41,8 +41,15 @@ function L.children(key, all)
   return out
 end
 
+-- Is a pending child spared: held by a worker, or failed?
+function L.spared(child)
+  local cb, cid = L.split(child)
+  return rc('EXISTS', child .. ':lock') == 1 or rc('ZSCORE', cb .. 'failed', cid)
+end
+
 -- Removes a job. `parent` is the key of the job whose removal this is part of, or nil. `which`: 'all' children go too,
--- 'pending' ones, or 'none'. `seen` keeps jobs that name one another as children from going round for ever.
+-- 'pending' ones that are not spared, or 'none'. `seen` keeps jobs that name one another as children from going round
+-- for ever.
 function L.remove_tree(b, id, parent, which, now, seen)
   local key = b .. id
   if seen[key] then return end
@@ -54,7 +61,7 @@ function L.remove_tree(b, id, parent, which, now, seen)
   if which ~= 'none' then
     for _, child in ipairs(L.children(key, which == 'all')) do
       local cb, cid = L.split(child)
-      L.remove_tree(cb, cid, key, which, now, seen)
+      if which == 'all' or not L.spared(child) then L.remove_tree(cb, cid, key, which, now, seen) end
     end
   end
   local prev = L.take_out(b, id)
