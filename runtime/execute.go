@@ -135,7 +135,7 @@ func (w *Worker) conclude(ctx context.Context, j *ActiveJob, refused error) bool
 		j.state.Store(jobGone)
 		w.announce(j)
 	case errors.Is(refused, ErrPendingChildren) || errors.Is(refused, ErrFailedChildren):
-		return w.failInstead(j, refused)
+		return w.failInstead(ctx, j, refused)
 	case errors.Is(refused, ErrNoChildren):
 		j.end = storage.Settlement{ID: j.ID, Token: j.token, Kind: storage.BackToWait}
 		return false
@@ -150,7 +150,7 @@ func (w *Worker) conclude(ctx context.Context, j *ActiveJob, refused error) bool
 }
 
 // failInstead makes a refused completion a failed attempt, as peers do.
-func (w *Worker) failInstead(j *ActiveJob, refused error) bool {
+func (w *Worker) failInstead(ctx context.Context, j *ActiveJob, refused error) bool {
 	if j.end.Kind != storage.Completed && !errors.Is(refused, ErrFailedChildren) || j.end.Kind == storage.Failed {
 		j.state.Store(jobGone)
 		w.report(refused)
@@ -158,7 +158,7 @@ func (w *Worker) failInstead(j *ActiveJob, refused error) bool {
 	}
 	err := refused
 	if errors.Is(refused, ErrFailedChildren) {
-		err = Unrecoverable(refused)
+		err = Unrecoverable(w.failedChild(ctx, j, refused))
 	}
 	j.err = err
 	j.end = decide(&ending{
@@ -167,6 +167,24 @@ func (w *Worker) failInstead(j *ActiveJob, refused error) bool {
 	})
 	return false
 }
+
+// failedChild names the child because of which a job fails, as one that fails
+// before it is run does.
+func (w *Worker) failedChild(ctx context.Context, j *ActiveJob, refused error) error {
+	jobs, err := w.store.Jobs(ctx, j.Queue, j.ID)
+	if err != nil || jobs[0] == nil || jobs[0].Deferred == "" {
+		return refused
+	}
+	return childFailed(jobs[0].Deferred)
+}
+
+// childFailed is why a job fails whose child failed, as it is stored.
+type childFailed string
+
+func (e childFailed) Error() string { return string(e) }
+
+// Is reports it as ErrFailedChildren.
+func (e childFailed) Is(target error) bool { return target == ErrFailedChildren }
 
 // announce tells hooks and log about a settled job.
 func (w *Worker) announce(j *ActiveJob) {
