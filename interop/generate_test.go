@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 )
 
 // generator makes up operations that fit a world, most of the time.
@@ -23,7 +24,7 @@ var choices = []choice{
 	{30, (*generator).add},
 	{4, (*generator).addBulk},
 	{26, (*generator).take},
-	{22, (*generator).finish},
+	{36, (*generator).finish},
 	{2, (*generator).extend},
 	{10, (*generator).pass},
 	{4, (*generator).expire},
@@ -34,8 +35,8 @@ var choices = []choice{
 	{4, (*generator).change},
 	{4, (*generator).patch},
 	{5, (*generator).remove},
-	{3, (*generator).unlink},
-	{4, (*generator).pause},
+	{5, (*generator).unlink},
+	{3, (*generator).pause},
 	{2, (*generator).sweep},
 	{3, (*generator).settings},
 	{14, (*generator).read},
@@ -107,24 +108,26 @@ func (g *generator) take() call {
 	return call{"worker.getNextJob", Args{"worker": pick(g, "plain", "plain", "limited", "kids")}}
 }
 
-// holding is a held job; false: there is none.
+// holding is a held job; false: there is none. Once in a while it is one that
+// was removed, or taken back, while it was held.
 func (g *generator) holding() (Args, bool) {
-	for _, q := range []string{mainQueue, kidsQueue} {
-		for _, id := range g.w.ids(q, "active") {
-			if g.w.held[q+"/"+id] != "" && g.chance(2) {
-				return Args{"queue": q, "id": id}, true
-			}
+	var here, gone []string
+	for key := range g.w.held {
+		q, id, _ := strings.Cut(key, "/")
+		if slices.Contains(g.w.ids(q, "active"), id) {
+			here = append(here, key)
+		} else {
+			gone = append(gone, key)
 		}
 	}
-	// One that was removed, or taken back, while it was held.
-	for _, q := range []string{mainQueue, kidsQueue} {
-		for _, id := range append(g.w.ids(q, allStates...), "1", "2", "3") {
-			if g.w.held[q+"/"+id] != "" {
-				return Args{"queue": q, "id": id}, true
-			}
-		}
+	slices.Sort(here) // maps have no order: what is picked must follow from the seed alone
+	slices.Sort(gone)
+	if len(here) == 0 || g.chance(10) {
+		here = append(here, gone...)
 	}
-	return nil, false
+	key, ok := some(g, here)
+	q, id, _ := strings.Cut(key, "/")
+	return Args{"queue": q, "id": id}, ok
 }
 
 func (g *generator) finish() call {
@@ -178,7 +181,7 @@ func (g *generator) expire() call {
 	if len(keys) == 0 {
 		return call{}
 	}
-	slices.Sort(keys) // maps have no order: what is picked must follow from the seed alone
+	slices.Sort(keys)
 	return call{"expire", Args{"key": pick(g, keys...)}}
 }
 
@@ -236,13 +239,34 @@ func (g *generator) remove() call {
 }
 
 func (g *generator) unlink() call {
-	switch g.r.IntN(3) {
-	case 0:
-		return g.about("job.removeUnprocessedChildren", nil, "waiting-children", "active", "wait")
-	case 1:
-		return g.about("job.removeChildDependency", nil, "wait", "delayed", "prioritized", "failed", "completed")
+	if g.chance(3) {
+		return g.about("job.removeDeduplicationKey", nil, allStates...)
 	}
-	return g.about("job.removeDeduplicationKey", nil, allStates...)
+	parent, child, ok := g.relatives()
+	if !ok {
+		return call{}
+	}
+	if g.chance(2) {
+		return call{"job.removeUnprocessedChildren", parent}
+	}
+	return call{"job.removeChildDependency", child}
+}
+
+// relatives are a job with a parent, and that parent; false: there are none.
+func (g *generator) relatives() (parent, child Args, ok bool) {
+	q := g.queue()
+	var ids []string
+	for _, id := range g.w.ids(q, allStates...) {
+		if g.w.job(q, id)["parentKey"] != "" {
+			ids = append(ids, id)
+		}
+	}
+	id, ok := some(g, ids)
+	if !ok {
+		return nil, nil, false
+	}
+	parts := strings.Split(g.w.job(q, id)["parentKey"], ":")
+	return Args{"queue": parts[1], "id": parts[2]}, Args{"queue": q, "id": id}, true
 }
 
 func (g *generator) pause() call {
@@ -312,9 +336,10 @@ func (g *generator) read() call {
 	case 8:
 		return call{"queue.getDelayedCount", Args{"queue": q, "timestamp": g.w.clock + int64(pick(g, 0, 1, 700, 5000))}}
 	}
-	op := pick(g, "queue.getJob", "queue.getJobState", "queue.getJobLogs",
-		"job.getDependencies", "job.getDependenciesCount", "job.getChildrenValues", "job.getIgnoredChildrenFailures")
-	return g.about(op, nil, allStates...)
+	if parent, _, ok := g.relatives(); ok && g.chance(2) {
+		return call{pick(g, "job.getDependencies", "job.getDependenciesCount", "job.getChildrenValues", "job.getIgnoredChildrenFailures"), parent}
+	}
+	return g.about(pick(g, "queue.getJob", "queue.getJobState", "queue.getJobLogs"), nil, allStates...)
 }
 
 // value is some JSON value.
