@@ -17,7 +17,9 @@ import (
 const usage = `bullmq-gen generates typed Go code for BullMQ tasks, from structs with
 directives in their comments.
 
-  bullmq-gen [flags] [packages]   packages as for the go command; default .
+  bullmq-gen [flags] [packages]        packages as for the go command; default .
+  bullmq-gen list [flags] [packages]   show queues, tasks and their options
+  bullmq-gen init [folder]             write a package of tasks to begin with
 
 Once for a module, in any of its Go files:
 
@@ -26,18 +28,20 @@ Once for a module, in any of its Go files:
 Flags:
   -out DIR      folder of the generated package, seen from each annotated
                 package (default ../gen); its name is the folder's
-  -check        write nothing; show what would change
+  -check        write nothing; show what would change, and what that means for
+                jobs that are in the queues
+  -against REV  write nothing; compare with the manifest of a git revision
   -tags LIST    build tags, separated by commas
   -guard=false  leave out the lines that keep stale code from compiling
-  -manifest=false, -ts=false
-                leave out bullmq.manifest.json, or the types for Node programs
+  -manifest=false, -ts=false   leave out the manifest, the types for Node
   -C DIR        run in DIR
   -json         print diagnostics and files as JSON
   -v            say what is done
   -version      print the version
 
-Exit status: 0 all is well; 1 there are errors in the source, or with -check
-something would change; 2 trouble, and with -check also errors in the source.
+Exit status: 0 all is well; 1 there are errors in the source, with -check
+something would change, with -against a change is not safe; 2 trouble, and with
+-check and -against also errors in the source.
 Directives: docs/directives.md of https://github.com/bullmq-gen/bullmq-gen
 `
 
@@ -60,15 +64,25 @@ type options struct {
 	guard, check        bool
 	manifest, types     bool
 	json, verbose, info bool
+	// against is a git revision, or "".
+	against string
+	list    bool
 }
+
+// dry is true for runs that write nothing.
+func (o *options) dry() bool { return o.check || o.against != "" || o.list }
 
 // parse reads the command line.
 func parse(args []string, stderr io.Writer) (*options, error) {
 	o := &options{guard: true}
 	flags := flag.NewFlagSet("bullmq-gen", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
+	if len(args) > 0 && args[0] == "list" {
+		o.list, args = true, args[1:]
+	}
 	flags.StringVar(&o.config.Out, "out", bullmqgen.DefaultOut, "")
 	flags.BoolVar(&o.check, "check", false, "")
+	flags.StringVar(&o.against, "against", "", "")
 	flags.StringVar(&o.config.Tags, "tags", "", "")
 	flags.BoolVar(&o.guard, "guard", true, "")
 	flags.BoolVar(&o.manifest, "manifest", true, "")
@@ -82,6 +96,9 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	}
 	o.config.Patterns = flags.Args()
 	o.config.NoGuard, o.config.NoManifest, o.config.NoTypeScript = !o.guard, !o.manifest, !o.types
+	if (o.against != "" || o.list) && !o.manifest {
+		return nil, errors.New("-against and list need the manifest: leave -manifest=false out")
+	}
 	if o.verbose {
 		o.config.Logf = func(format string, args ...any) { fmt.Fprintf(stderr, format+"\n", args...) }
 	}
@@ -89,45 +106,68 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	complain := func(err error) int {
+		fmt.Fprintf(stderr, "bullmq-gen: %v\n", err)
+		return trouble
+	}
+	if len(args) > 0 && args[0] == "init" {
+		if err := initialize(args[1:], stdout); err != nil {
+			return complain(err)
+		}
+		return ok
+	}
 	o, err := parse(args, stderr)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		fmt.Fprint(stdout, usage)
 		return ok
 	case err != nil:
-		fmt.Fprintf(stderr, "bullmq-gen: %v; bullmq-gen -h shows all flags\n", err)
-		return trouble
+		return complain(fmt.Errorf("%w; bullmq-gen -h shows all flags", err))
 	case o.info:
 		fmt.Fprintln(stdout, "bullmq-gen", bullmqgen.Version)
 		return ok
 	}
 	result, err := bullmqgen.Generate(ctx, o.config)
 	if err != nil {
-		fmt.Fprintf(stderr, "bullmq-gen: %v\n", err)
-		return trouble
+		return complain(err)
 	}
-	if err := report(result, o, stdout, stderr); err != nil {
-		fmt.Fprintf(stderr, "bullmq-gen: %v\n", err)
-		return trouble
+	changes, err := compare(ctx, result, o)
+	if err != nil {
+		return complain(err)
 	}
-	return finish(result, o, stderr)
+	if err := report(result, changes, o, stdout, stderr); err != nil {
+		return complain(err)
+	}
+	if !o.dry() && !result.Failed() {
+		if err := result.Write(); err != nil {
+			return complain(err)
+		}
+	}
+	return status(result, changes, o)
 }
 
-// finish writes the files, or says how they stand.
-func finish(result *bullmqgen.Result, o *options, stderr io.Writer) int {
+// compare says what changes mean for jobs that are in the queues.
+func compare(ctx context.Context, result *bullmqgen.Result, o *options) ([]bullmqgen.Change, error) {
 	switch {
-	case result.Failed() && o.check:
-		return trouble
 	case result.Failed():
-		return failed
-	case o.check && len(result.Changes()) > 0:
-		return failed
+		return nil, nil
+	case o.against != "":
+		return result.CompatibilityWith(ctx, o.against)
 	case o.check:
-		return ok
+		return result.Compatibility()
 	}
-	if err := result.Write(); err != nil {
-		fmt.Fprintf(stderr, "bullmq-gen: %v\n", err)
+	return nil, nil
+}
+
+// status is the exit status of a run that went through.
+func status(result *bullmqgen.Result, changes []bullmqgen.Change, o *options) int {
+	switch {
+	case result.Failed() && (o.check || o.against != ""):
 		return trouble
+	case result.Failed(),
+		o.check && len(result.Changes()) > 0,
+		o.against != "" && bullmqgen.Breaks(changes):
+		return failed
 	}
 	return ok
 }

@@ -10,17 +10,23 @@ import (
 
 // report prints what is to be said: diagnostics to stderr, with -check the
 // differences to stdout, or all as JSON to stdout.
-func report(result *bullmqgen.Result, o *options, stdout, stderr io.Writer) error {
+func report(result *bullmqgen.Result, changes []bullmqgen.Change, o *options, stdout, stderr io.Writer) error {
 	if o.json {
-		return printJSON(result, stdout)
+		return printJSON(result, changes, stdout)
 	}
 	for _, d := range result.Diagnostics {
 		fmt.Fprintln(stderr, d)
 	}
 	for _, f := range result.Files {
-		if o.verbose || f.State == bullmqgen.Orphan || o.check && f.State != bullmqgen.Fresh {
+		if o.verbose || f.State == bullmqgen.Orphan && (o.check || !o.dry()) || o.check && f.State != bullmqgen.Fresh {
 			fmt.Fprintln(stderr, result.Summary(f))
 		}
+	}
+	for _, c := range changes {
+		fmt.Fprintln(stderr, c)
+	}
+	if o.list && !result.Failed() {
+		return list(result, stdout)
 	}
 	if !o.check {
 		return nil
@@ -38,11 +44,12 @@ type jsonFile struct {
 	State  bullmqgen.State `json:"state"`
 }
 
-func printJSON(result *bullmqgen.Result, stdout io.Writer) error {
+func printJSON(result *bullmqgen.Result, changes []bullmqgen.Change, stdout io.Writer) error {
 	out := struct {
 		Diagnostics []bullmqgen.Diagnostic `json:"diagnostics"`
 		Files       []jsonFile             `json:"files"`
-	}{result.Diagnostics, []jsonFile{}}
+		Changes     []bullmqgen.Change     `json:"changes,omitempty"`
+	}{result.Diagnostics, []jsonFile{}, changes}
 	if out.Diagnostics == nil {
 		out.Diagnostics = []bullmqgen.Diagnostic{}
 	}

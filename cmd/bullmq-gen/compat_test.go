@@ -1,0 +1,157 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	bullmqgen "github.com/bullmq-gen/bullmq-gen"
+)
+
+// edited is goodTasks after a change that old jobs do not survive.
+var edited = strings.Replace(goodTasks, "A string", "B int `json:\"b\"`\n\tA string", 1)
+
+func TestCheckSaysWhatAChangeMeans(t *testing.T) {
+	t.Parallel()
+	dir := module(t, goodTasks)
+	code, _, stderr := start(t, dir, "./...")
+	require.Zero(t, code, stderr)
+	write(t, dir, "tasks/tasks.go", edited)
+	code, _, stderr = start(t, dir, "-check", "./...")
+	require.Equal(t, failed, code)
+	require.Contains(t, stderr, "breaking: jobs/do: data.b is new and required, and jobs that are in the queue lack it: add omitempty")
+	write(t, dir, "tasks/tasks.go", strings.Replace(goodTasks, "jobs/do", "jobs/done", 1))
+	code, _, stderr = start(t, dir, "-check", "./...")
+	require.Equal(t, failed, code)
+	require.Contains(t, stderr, "needs alias: jobs/do: is done now")
+	require.Contains(t, stderr, "add //bullmq:alias do to Do")
+
+	write(t, dir, "tasks/tasks.go", edited)
+	code, stdout, _ := start(t, dir, "-json", "-check", "./...")
+	require.Equal(t, failed, code)
+	var got struct{ Changes []bullmqgen.Change }
+	require.NoError(t, json.Unmarshal([]byte(stdout), &got))
+	require.Len(t, got.Changes, 1)
+	require.Equal(t, bullmqgen.Breaking, got.Changes[0].Level)
+
+	// A manifest with a conflict is stale, and no trouble.
+	write(t, dir, "gen/bullmq.manifest.json", strings.Replace(read(t, dir, "gen/bullmq.manifest.json"), "[", "<<<<<<< [", 1))
+	code, _, stderr = start(t, dir, "-check", "./...")
+	require.Equal(t, failed, code)
+	require.Contains(t, stderr, "gen/bullmq.manifest.json: stale")
+}
+
+func git(t *testing.T, dir string, args ...string) {
+	t.Helper()
+	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false", "-c", "core.hooksPath=" + os.DevNull}, args...)...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(out))
+}
+
+func TestAgainstARevision(t *testing.T) {
+	t.Parallel()
+	repository := t.TempDir()
+	dir := filepath.Join(repository, "service") // the module need not be the repository's root
+	write(t, dir, "go.mod", "module example.com/app\n\ngo 1.26.0\n")
+	write(t, dir, "tasks/tasks.go", goodTasks)
+	git(t, repository, "init", "-q")
+	git(t, repository, "commit", "-q", "--allow-empty", "-m", "empty")
+	code, _, stderr := start(t, dir, "./...")
+	require.Zero(t, code, stderr)
+	git(t, repository, "add", ".")
+	git(t, repository, "commit", "-q", "-m", "tasks")
+
+	write(t, dir, "tasks/tasks.go", edited)
+	code, _, stderr = start(t, dir, "-against", "HEAD", "./...")
+	require.Equal(t, failed, code)
+	require.Contains(t, stderr, "breaking: jobs/do: data.b")
+	require.NotContains(t, read(t, dir, "gen/bullmq.manifest.json"), `"b"`, "nothing is written")
+
+	// Generated or not, what counts is the revision.
+	code, _, stderr = start(t, dir, "./...")
+	require.Zero(t, code, stderr)
+	code, _, stderr = start(t, dir, "-check", "-against", "HEAD", "./...")
+	require.Equal(t, failed, code)
+	require.Contains(t, stderr, "breaking: jobs/do: data.b")
+	code, _, stderr = start(t, filepath.Join(dir, "tasks"), "-against", "HEAD")
+	require.Equal(t, failed, code)
+	require.Contains(t, stderr, "breaking: jobs/do: data.b")
+	code, _, stderr = start(t, dir, "-against", "HEAD^", "./...")
+	require.Zero(t, code, stderr)
+
+	write(t, dir, "tasks/tasks.go", strings.Replace(edited, "json:\"b\"", "json:\"b,omitempty\"", 1))
+	code, _, stderr = start(t, dir, "-against", "HEAD", "./...")
+	require.Zero(t, code, stderr)
+	require.Contains(t, stderr, "safe: jobs/do: data.b is new and optional")
+
+	// All is gone, the manifest too.
+	write(t, dir, "tasks/tasks.go", "package tasks\n")
+	code, _, stderr = start(t, dir, "./...")
+	require.Zero(t, code, stderr)
+	code, _, stderr = start(t, dir, "-against", "HEAD", "./...")
+	require.Equal(t, failed, code)
+	require.Contains(t, stderr, "breaking: jobs/do: is gone")
+
+	for _, revision := range []string{"nothing", "--help", ""} {
+		code, _, stderr = start(t, dir, "-against="+revision, "./...")
+		if revision == "" {
+			require.Zero(t, code)
+			continue
+		}
+		require.Equal(t, trouble, code)
+		require.Contains(t, stderr, revision)
+	}
+	code, _, stderr = start(t, module(t, goodTasks), "-against", "HEAD", "./...")
+	require.Equal(t, trouble, code)
+	require.Contains(t, stderr, "not a git repository")
+}
+
+func TestList(t *testing.T) {
+	t.Parallel()
+	dir := module(t, goodTasks+"\n//bullmq:queue concurrency=3 limit=10/90s group=To\nconst Mail = \"mail\"\n\n"+
+		"// Send sends.\n//\n//bullmq:task mail/send lifo timeout=1h\n//bullmq:retry attempts=3 backoff=fixed:1500ms\n//bullmq:alias old\ntype Send struct {\n\tTo string `bullmq:\"dedup\"`\n}\n")
+	code, stdout, stderr := start(t, dir, "list", "./...")
+	require.Zero(t, code, stderr)
+	require.Empty(t, stderr)
+	require.Equal(t, ""+
+		"QUEUE  TASK  TYPE  FILE            OPTIONS\n"+
+		"jobs   do    Do    tasks/tasks.go  \n"+
+		"mail   send  Send  tasks/tasks.go  concurrency=3 group-limit=10/1m30s attempts=3 backoff=fixed wait=1.5s lifo timeout=1h dedup:To group:To alias=old\n", stdout)
+	require.NoDirExists(t, filepath.Join(dir, "gen"))
+	write(t, dir, "tasks/tasks.go", "package tasks\n\n//bullmq:task q\ntype T struct{}\n")
+	code, stdout, stderr = start(t, dir, "list", "./...")
+	require.Equal(t, failed, code)
+	require.Empty(t, stdout)
+	require.Contains(t, stderr, "tasks/tasks.go:3:15: bullmq: ")
+	code, _, stderr = start(t, dir, "list", "-manifest=false", "./...")
+	require.Equal(t, trouble, code)
+	require.Contains(t, stderr, "leave -manifest=false out")
+}
+
+func TestInit(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	code, _, stderr := start(t, dir, "init")
+	require.Equal(t, trouble, code)
+	require.Contains(t, stderr, "go mod init")
+	write(t, dir, "go.mod", "module example.com/app\n\ngo 1.26.0\n")
+	code, stdout, stderr := start(t, dir, "init", "svc")
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "svc/tasks/tasks.go is written")
+	require.Contains(t, stdout, "go generate ./...")
+	for _, args := range [][]string{{"init", "svc"}, {"init", "a", "b"}, {"init", "-x"}} {
+		code, _, _ = start(t, dir, args...)
+		require.Equal(t, trouble, code)
+	}
+	code, stdout, stderr = start(t, filepath.Join(dir, "svc", "tasks")) // as its go:generate line does
+	require.Zero(t, code, stderr)
+	require.Empty(t, stdout+stderr)
+	require.Equal(t, []string{"bullmq.manifest.json", "tasks.gen.d.ts", "tasks.gen.go"}, files(t, dir, "svc/gen"))
+	require.Contains(t, read(t, dir, "svc/gen/tasks.gen.go"), "func HandleEmails(")
+}

@@ -1,0 +1,24 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	bullmqgen "github.com/bullmq-gen/bullmq-gen"
+)
+
+// list prints the tasks as a table.
+func list(result *bullmqgen.Result, stdout io.Writer) error {
+	tasks, err := result.Tasks()
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "QUEUE\tTASK\tTYPE\tFILE\tOPTIONS")
+	for _, t := range tasks {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", t.Queue, t.Name, t.Type, t.File, strings.Join(t.Options, " "))
+	}
+	return table.Flush()
+}
