@@ -12,10 +12,11 @@ demo: ## generate, then run typed tasks on the files below DIR, with an embedded
 test: setup ## everything, against real Redis and real Node peers; nothing is skipped
 	BULLMQ_REQUIRE=1 go test -race ./...
 
-setup: ## what the tests need beside Go and Node: a Redis server and the npm peers
-	@command -v redis-server >/dev/null || { \
-		echo "installing redis-server"; \
-		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq redis-server >/dev/null; }
+setup: ## what the tests need beside Go and Node: a Redis server, patch, the modules and the npm peers
+	@command -v redis-server >/dev/null && command -v patch >/dev/null || { \
+		echo "installing redis-server and patch"; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq redis-server patch >/dev/null; }
+	@go mod download
 	@test interop/node/node_modules/.package-lock.json -nt interop/node/package-lock.json || { \
 		echo "installing the npm peers"; \
 		cd interop/node && npm ci --silent --no-audit --no-fund && touch node_modules/.package-lock.json; }
