@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/bullmq-gen/bullmq-gen/internal/testneed"
 	"pgregory.net/rapid"
 )
 
@@ -60,7 +62,7 @@ func TestEditsLeadFromOldToNew(t *testing.T) {
 func TestPatchAcceptsIt(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("patch"); err != nil {
-		t.Skip("the program patch is not installed")
+		testneed.Missing(t, "the program patch", "apt-get install patch")
 	}
 	old := "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n14\n15\n"
 	new := "0\n1\n2\n3\nfour\n5\n6\n7\n8\n9\n10\n11\n12\n14\n15\n16\n"
