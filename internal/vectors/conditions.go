@@ -58,6 +58,13 @@ var conditions = map[string]func(*Record) bool{
 	"parentReleasedPlainly": parentReleasedPlainly,
 	"childrenInSetOrder":    childrenInSetOrder,
 	"childLeftPending":      childLeftPending,
+
+	// schedulers
+	"intervalChanged":   intervalChanged,
+	"finishedJobInSlot": finishedJobInSlot,
+	"slotJobUnfound":    slotJobUnfound,
+	"nextSlotTaken":     nextSlotTaken,
+	"slotNotGiven":      slotNotGiven,
 }
 
 // staleDedupKey: the new job's deduplication id is held, without an end, by a

@@ -27,7 +27,7 @@ type replayFunc func(ctx context.Context, s *Store, r *vectors.Record) (reply an
 // replays are all operations that have a counterpart here, by the record's.
 func replays() map[string]replayFunc {
 	all := map[string]replayFunc{}
-	for _, some := range []map[string]replayFunc{replayAdd, replaySettle, replayOps, replayPlain, replayFlow} {
+	for _, some := range []map[string]replayFunc{replayAdd, replaySettle, replayOps, replayPlain, replayFlow, replaySchedule} {
 		maps.Copy(all, some)
 	}
 	return all

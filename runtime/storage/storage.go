@@ -24,6 +24,7 @@ type Storage interface {
 	FlowReader
 	EventLog
 	Canceller
+	Scheduler
 
 	// Ping reports whether the storage answers, and what is wrong when it does not.
 	Ping(ctx context.Context) error

@@ -1,0 +1,99 @@
+-- lib: schedule remove waiting
+-- Stores schedulers, each with the job of its next slot, in place of what is there.
+-- KEYS: 1 any key of the queue.
+-- ARGV: 1 base, 2 mode, 3 now (ms), 4 number of schedulers. Then of each:
+--   id, slot (ms, of a pattern; '' for an interval), interval (ms or ''), offset (ms or ''), start (ms or ''), end (ms or ''),
+--   switches (k: a run of the same pattern that is due stays; l: its jobs are first in line),
+--   name of its jobs, their data, their options (JSON without its end), their id (JSON without slot and end), their priority,
+--   their deduplication id or '', number of fields of its hash, and these: names and values.
+-- Reply: of each, two elements: the job's id and delay (ms), or '' and a code: -10 the slot's job exists, -11 so do those of many
+--   slots after it, -12 the slot is after the end. Of one that was refused, nothing is changed.
+local now = tonumber(ARGV[3])
+local slots = B .. 'repeat'
+L.max_events(B)
+
+-- The slot of an interval, beginning with the one given, whose job does not exist; `own` does not count. Nil: there are many.
+local function free_slot(sid, slot, every, own)
+  for _ = 0, 32 do
+    local id = L.slot_id(sid, slot)
+    if id == own or rc('EXISTS', B .. id) == 0 then return slot end
+    slot = slot + every
+  end
+end
+
+-- The slot of an interval, and the offset to be kept with it. A slot so late that only another clock can have set it is set anew.
+local function interval_slot(s, prev, old, own)
+  local offset = s.offset or 0
+  local same = prev and tonumber(old.every) == s.every and prev <= math.max(now, s.start or 0) + 2 * s.every
+  if same and own then return prev, s.offset or old.offset end
+  local slot = L.next_slot(same and prev or nil, s.every, now, offset, s.start)
+  return slot, offset ~= 0 and offset or slot % s.every
+end
+
+-- The slot of a pattern, and the offset to be kept with it.
+local function pattern_slot(s, prev, old, own)
+  local due = own and prev <= now and s.keep_due and old.pattern == s.fields.pattern and old.tz == s.fields.tz
+  local offset = s.offset
+  if not offset then
+    if own then offset = old.offset else offset = 0 end
+  end
+  return due and prev or s.slot, offset
+end
+
+local function read(a)
+  local s = {
+    id = ARGV[a], slot = tonumber(ARGV[a + 1]), every = tonumber(ARGV[a + 2]), offset = tonumber(ARGV[a + 3]),
+    start = tonumber(ARGV[a + 4]), ends = tonumber(ARGV[a + 5]), keep_due = string.find(ARGV[a + 6], 'k', 1, true),
+    name = ARGV[a + 7], data = ARGV[a + 8], opts = ARGV[a + 9], jid = ARGV[a + 10], priority = ARGV[a + 11], deid = ARGV[a + 12],
+    lifo = string.find(ARGV[a + 6], 'l', 1, true), cron = ARGV[a + 2] == '', fields = {}, list = {},
+  }
+  local n = tonumber(ARGV[a + 13])
+  for i = a + 14, a + 13 + 2 * n, 2 do
+    s.fields[ARGV[i]] = ARGV[i + 1]
+    s.list[#s.list + 1] = ARGV[i]
+    s.list[#s.list + 1] = ARGV[i + 1]
+  end
+  return s, a + 14 + 2 * n
+end
+
+-- What is stored of a scheduler: its slot, or nil, and some of its fields.
+local function stored(sid)
+  local prev = tonumber(rc('ZSCORE', slots, sid) or '')
+  local h = rc('HMGET', slots .. ':' .. sid, 'every', 'pattern', 'tz', 'offset', 'ic')
+  return prev, { every = h[1], pattern = h[2] or nil, tz = h[3] or nil, offset = h[4] or nil, ic = h[5] or '1' }
+end
+
+local function upsert(s)
+  local prev, old = stored(s.id)
+  -- The job of the slot, if it is one that can be replaced.
+  local own = prev and L.slot_id(s.id, prev)
+  if own and not (rc('EXISTS', B .. own) == 1 and L.pending(B, own)) then own = nil end
+  local slot, offset = (s.every and interval_slot or pattern_slot)(s, prev, old, own)
+  if s.every then
+    slot = free_slot(s.id, slot, s.every, own)
+    if not slot then return '', -11 end
+  elseif L.slot_id(s.id, slot) ~= own and rc('EXISTS', B .. L.slot_id(s.id, slot)) == 1 then
+    return '', -10
+  end
+  if s.ends and slot > s.ends then return '', -12 end
+  if own then
+    local deid = rc('HGET', B .. own, 'deid')
+    L.take_pending(B, own)
+    if deid then L.free_dedup(B, own, deid) end
+    L.delete_job(B .. own)
+  end
+  rc('ZADD', slots, int(slot), s.id)
+  rc('DEL', slots .. ':' .. s.id)
+  rc('HSET', slots .. ':' .. s.id, 'ic', old.ic, unpack(s.list))
+  if offset then rc('HSET', slots .. ':' .. s.id, 'offset', int(tonumber(offset))) end
+  return L.add_iteration(B, s.id, slot, s, now)
+end
+
+local reply, a = {}, 5
+for i = 1, tonumber(ARGV[4]) do
+  local s
+  s, a = read(a)
+  local id, note = upsert(s)
+  reply[2 * i - 1], reply[2 * i] = id, tostring(note)
+end
+return reply

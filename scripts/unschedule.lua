@@ -1,0 +1,20 @@
+-- lib: events jobkeys
+-- Removes schedulers, with the next job of each if that is still delayed.
+-- KEYS: 1 any key of the queue.  ARGV: 1 base, 2 mode, 3 and on: ids.
+-- Reply: for each id 1, or 0 when there was no such scheduler.
+local reply = {}
+for i = 3, #ARGV do
+  local sid = ARGV[i]
+  local slot = rc('ZSCORE', B .. 'repeat', sid)
+  if slot then
+    local id = 'repeat:' .. sid .. ':' .. int(tonumber(slot))
+    if rc('ZREM', B .. 'delayed', id) == 1 then
+      L.delete_job(B .. id)
+      L.emit(B, 'removed', 'jobId', id, 'prev', 'delayed')
+    end
+    rc('ZREM', B .. 'repeat', sid)
+    rc('DEL', B .. 'repeat:' .. sid)
+  end
+  reply[#reply + 1] = slot and '1' or '0'
+end
+return reply
