@@ -54,7 +54,8 @@ type Result struct {
 	// Files are all files of the run, sorted by path; none when there is an error.
 	Files []File
 
-	dir string
+	dir   string
+	lines map[declaration]int
 }
 
 // Generate computes the code for the packages that the patterns match. What is
@@ -78,7 +79,7 @@ func Generate(ctx context.Context, c Config) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{dir: dir}
+	r := &Result{dir: dir, lines: linesOf(loaded.Annotated)}
 	if err := r.generate(c, from, loaded, l); err != nil {
 		return nil, err
 	}

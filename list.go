@@ -6,14 +6,35 @@ import (
 	"slices"
 
 	"github.com/bullmq-gen/bullmq-gen/internal/manifest"
+	"github.com/bullmq-gen/bullmq-gen/internal/model"
 )
 
 // Listed is a task as a table shows it.
 type Listed struct {
-	Queue, Name, Type, File string
+	Queue string `json:"queue"`
+	Name  string `json:"name"`
+	// Type is the name of the payload's Go type.
+	Type string `json:"type"`
+	File string `json:"file"`
+	// Line is 0 for tasks of packages that the run did not look at.
+	Line int `json:"line,omitempty"`
 	// Options are those of the task and of its queue, key by key as directives
 	// have them.
-	Options []string
+	Options []string `json:"options,omitempty"`
+}
+
+// declaration is a declared name of a package.
+type declaration struct{ path, name string }
+
+// linesOf are the lines of the tasks' types.
+func linesOf(packages []*model.Package) map[declaration]int {
+	lines := map[declaration]int{}
+	for _, p := range packages {
+		for _, t := range p.Tasks {
+			lines[declaration{p.Path, t.GoName}] = t.TypePos.Line
+		}
+	}
+	return lines
 }
 
 // Tasks lists the tasks of all outputs of the run, sorted by queue and name.
@@ -31,7 +52,10 @@ func (r *Result) Tasks() ([]Listed, error) {
 			for _, q := range p.Queues {
 				for _, t := range q.Tasks {
 					file := filepath.Join(filepath.Dir(f.Path), filepath.FromSlash(t.Go.File))
-					all = append(all, Listed{q.Name, t.Name, t.Go.Name, r.Relative(file), manifest.Words(q, t)})
+					all = append(all, Listed{
+						Queue: q.Name, Name: t.Name, Type: t.Go.Name,
+						File: r.Relative(file), Line: r.lines[declaration{p.Path, t.Go.Name}], Options: manifest.Words(q, t),
+					})
 				}
 			}
 		}

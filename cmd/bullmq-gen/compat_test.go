@@ -120,10 +120,16 @@ func TestList(t *testing.T) {
 	require.Zero(t, code, stderr)
 	require.Empty(t, stderr)
 	require.Equal(t, ""+
-		"QUEUE  TASK  TYPE  FILE            OPTIONS\n"+
-		"jobs   do    Do    tasks/tasks.go  \n"+
-		"mail   send  Send  tasks/tasks.go  concurrency=3 group-limit=10/1m30s attempts=3 backoff=fixed wait=1.5s lifo timeout=1h dedup:To group:To alias=old\n", stdout)
+		"QUEUE  TASK  TYPE  PLACE              OPTIONS\n"+
+		"jobs   do    Do    tasks/tasks.go:6   \n"+
+		"mail   send  Send  tasks/tasks.go:18  concurrency=3 group-limit=10/1m30s attempts=3 backoff=fixed wait=1.5s lifo timeout=1h dedup:To group:To alias=old\n", stdout)
 	require.NoDirExists(t, filepath.Join(dir, "gen"))
+	code, stdout, stderr = start(t, dir, "list", "-json", "./...")
+	require.Zero(t, code, stderr)
+	var got struct{ Tasks []bullmqgen.Listed }
+	require.NoError(t, json.Unmarshal([]byte(stdout), &got))
+	require.Len(t, got.Tasks, 2)
+	require.Equal(t, bullmqgen.Listed{Queue: "jobs", Name: "do", Type: "Do", File: "tasks/tasks.go", Line: 6}, got.Tasks[0])
 	write(t, dir, "tasks/tasks.go", "package tasks\n\n//bullmq:task q\ntype T struct{}\n")
 	code, stdout, stderr = start(t, dir, "list", "./...")
 	require.Equal(t, failed, code)

@@ -16,9 +16,13 @@ func list(result *bullmqgen.Result, stdout io.Writer) error {
 		return err
 	}
 	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "QUEUE\tTASK\tTYPE\tFILE\tOPTIONS")
+	fmt.Fprintln(table, "QUEUE\tTASK\tTYPE\tPLACE\tOPTIONS")
 	for _, t := range tasks {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", t.Queue, t.Name, t.Type, t.File, strings.Join(t.Options, " "))
+		place := t.File
+		if t.Line > 0 {
+			place += fmt.Sprintf(":%d", t.Line)
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", t.Queue, t.Name, t.Type, place, strings.Join(t.Options, " "))
 	}
 	return table.Flush()
 }

@@ -12,7 +12,7 @@ import (
 // differences to stdout, or all as JSON to stdout.
 func report(result *bullmqgen.Result, changes []bullmqgen.Change, o *options, stdout, stderr io.Writer) error {
 	if o.json {
-		return printJSON(result, changes, stdout)
+		return printJSON(result, changes, o, stdout)
 	}
 	for _, d := range result.Diagnostics {
 		fmt.Fprintln(stderr, d)
@@ -44,17 +44,24 @@ type jsonFile struct {
 	State  bullmqgen.State `json:"state"`
 }
 
-func printJSON(result *bullmqgen.Result, changes []bullmqgen.Change, stdout io.Writer) error {
+func printJSON(result *bullmqgen.Result, changes []bullmqgen.Change, o *options, stdout io.Writer) error {
 	out := struct {
 		Diagnostics []bullmqgen.Diagnostic `json:"diagnostics"`
 		Files       []jsonFile             `json:"files"`
 		Changes     []bullmqgen.Change     `json:"changes,omitempty"`
-	}{result.Diagnostics, []jsonFile{}, changes}
+		Tasks       []bullmqgen.Listed     `json:"tasks,omitempty"`
+	}{result.Diagnostics, []jsonFile{}, changes, nil}
 	if out.Diagnostics == nil {
 		out.Diagnostics = []bullmqgen.Diagnostic{}
 	}
 	for _, f := range result.Files {
 		out.Files = append(out.Files, jsonFile{result.Relative(f.Path), f.Source, f.State})
+	}
+	if o.list {
+		var err error
+		if out.Tasks, err = result.Tasks(); err != nil {
+			return err
+		}
 	}
 	enc := json.NewEncoder(stdout)
 	enc.SetEscapeHTML(false)

@@ -3,6 +3,7 @@ package manifest
 import (
 	"cmp"
 	"math"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -11,6 +12,10 @@ import (
 
 // dialect is JSON Schema 2020-12.
 const dialect = "https://json-schema.org/draft/2020-12/schema"
+
+// defs begins references to definitions. They are URIs, and names of Go types
+// may have any letters.
+const defs = "#/$defs/"
 
 // Schema is a JSON Schema, as far as it is needed. The zero value takes
 // anything.
@@ -93,7 +98,7 @@ func (b *builder) value(t *model.Type, quoted bool) (s *Schema, null bool) {
 		b.defs[name] = s
 		*s = *b.structure(actual, quoted)
 	}
-	return &Schema{Ref: "#/$defs/" + name}, null
+	return &Schema{Ref: defs + url.PathEscape(name)}, null
 }
 
 func composed(k model.Kind) bool {

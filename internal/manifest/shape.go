@@ -3,6 +3,7 @@ package manifest
 import (
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -44,7 +45,8 @@ func plain(root, s *Schema) (out *Schema, null bool) {
 		case s.Ref == "#":
 			s = root
 		case s.Ref != "":
-			s = root.Defs[strings.TrimPrefix(s.Ref, "#/$defs/")]
+			name, _ := url.PathUnescape(strings.TrimPrefix(s.Ref, defs)) // "" has no definition
+			s = root.Defs[name]
 		case len(s.AnyOf) == 2:
 			null, s = true, s.AnyOf[0]
 		default:

@@ -190,7 +190,11 @@ type Tree struct {
 	Named  map[string]*Tree `json:"named,omitempty"`
 	Other  *Other           `json:"other,omitempty"`
 	Forest Forest           `json:"forest"`
+	Länge  *Größe           `json:"länge,omitempty"`
 }
+
+// Größe has a name with letters of its own.
+type Größe struct{ Größer *Größe }
 
 // Other leads back.
 type Other struct{ Back *Tree }
