@@ -11,7 +11,6 @@ type sample struct {
 	rate      float64   // jobs/s
 	redis     float64   // Redis CPU, microseconds a job
 	client    float64   // CPU of the contender's process, microseconds a job
-	calls     float64   // commands that clients sent, a job
 	latencies []float64 // microseconds
 	memory    float64   // bytes at the end
 	peak      float64   // bytes
