@@ -56,11 +56,23 @@ func payloadManifest(t *testing.T) *manifest.Document {
 	return d
 }
 
+// payloadTasks are the tasks of queue payloads.
+func payloadTasks(t *testing.T) []*manifest.Task {
+	t.Helper()
+	for _, q := range payloadManifest(t).Packages[0].Queues {
+		if q.Name == "payloads" {
+			return q.Tasks
+		}
+	}
+	t.Fatal("there is no queue payloads")
+	return nil
+}
+
 // What encoding/json makes of any value is valid by the schema of its type.
 func TestRandomValuesFitTheirSchemas(t *testing.T) {
 	t.Parallel()
 	schemas := map[string]*jsonschema.Schema{}
-	for _, task := range payloadManifest(t).Packages[0].Queues[0].Tasks {
+	for _, task := range payloadTasks(t) {
 		schemas[task.Name] = compileSchema(t, task.Data)
 		if task.Result != nil {
 			schemas[task.Name+"/result"] = compileSchema(t, task.Result)
@@ -204,7 +216,7 @@ func fillMany(t *rapid.T, v reflect.Value, depth int) {
 func TestSchemasRefuse(t *testing.T) {
 	t.Parallel()
 	schemas := map[string]*jsonschema.Schema{}
-	for _, task := range payloadManifest(t).Packages[0].Queues[0].Tasks {
+	for _, task := range payloadTasks(t) {
 		schemas[task.Name] = compileSchema(t, task.Data)
 	}
 	optional := `"ptr":null,"list":null,"map":null,"struct":{"A":1},"raw":1,"-":true`

@@ -46,6 +46,27 @@ func TestCheckSaysWhatAChangeMeans(t *testing.T) {
 	require.Contains(t, stderr, "gen/bullmq.manifest.json: stale")
 }
 
+// A run that changes the manifest says once what old jobs do not survive.
+func TestGenerateSaysWhatIsNotSafe(t *testing.T) {
+	t.Parallel()
+	dir := module(t, goodTasks)
+	code, _, stderr := start(t, dir, "./...")
+	require.Zero(t, code, stderr)
+	write(t, dir, "tasks/tasks.go", edited)
+	code, stdout, stderr := start(t, dir, "./...")
+	require.Zero(t, code)
+	require.Empty(t, stdout)
+	require.True(t, strings.HasPrefix(stderr, "breaking: jobs/do: data.b is new and required"), stderr)
+	require.Equal(t, 1, strings.Count(stderr, "\n"))
+	code, _, stderr = start(t, dir, "./...")
+	require.Zero(t, code)
+	require.Empty(t, stderr)
+	write(t, dir, "tasks/tasks.go", strings.Replace(edited, "json:\"b\"", "json:\"b,omitempty\"", 1))
+	code, _, stderr = start(t, dir, "./...")
+	require.Zero(t, code)
+	require.Empty(t, stderr, "a safe change")
+}
+
 func git(t *testing.T, dir string, args ...string) {
 	t.Helper()
 	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false", "-c", "core.hooksPath=" + os.DevNull}, args...)...)
@@ -155,9 +176,9 @@ func TestInit(t *testing.T) {
 		code, _, _ = start(t, dir, args...)
 		require.Equal(t, trouble, code)
 	}
-	code, stdout, stderr = start(t, filepath.Join(dir, "svc", "tasks")) // as its go:generate line does
-	require.Zero(t, code, stderr)
-	require.Empty(t, stdout+stderr)
+	useThisRepository(t, dir)
+	runGo(t, dir, "generate", "-mod=mod", "./...")
+	runGo(t, dir, "vet", "-mod=mod", "./...")
 	require.Equal(t, []string{"bullmq.manifest.json", "tasks.gen.d.ts", "tasks.gen.go"}, files(t, dir, "svc/gen"))
 	require.Contains(t, read(t, dir, "svc/gen/tasks.gen.go"), "func HandleEmails(")
 }

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 
 	bullmqgen "github.com/bullmq-gen/bullmq-gen"
 )
@@ -153,10 +154,14 @@ func compare(ctx context.Context, result *bullmqgen.Result, o *options) ([]bullm
 		return nil, nil
 	case o.against != "":
 		return result.CompatibilityWith(ctx, o.against)
-	case o.check:
-		return result.Compatibility()
+	case o.list:
+		return nil, nil
 	}
-	return nil, nil
+	changes, err := result.Compatibility()
+	if !o.check { // who generates wants to know what is not well, and no more
+		changes = slices.DeleteFunc(changes, func(c bullmqgen.Change) bool { return c.Level == bullmqgen.Safe })
+	}
+	return changes, err
 }
 
 // status is the exit status of a run that went through.

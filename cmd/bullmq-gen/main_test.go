@@ -431,14 +431,8 @@ const Mail = "mail"
 // in a module with a vendor folder.
 func TestGoToolAndVendor(t *testing.T) {
 	t.Parallel()
-	root, err := filepath.Abs("../..")
-	require.NoError(t, err)
 	dir := module(t, goodTasks)
-	_, requires, ok := strings.Cut(read(t, root, "go.mod"), "\nrequire")
-	require.True(t, ok)
-	write(t, dir, "go.mod", "module example.com/app\n\ngo 1.26.0\n\ntool github.com/bullmq-gen/bullmq-gen/cmd/bullmq-gen\n\n"+
-		"require github.com/bullmq-gen/bullmq-gen v0.0.0\n\nreplace github.com/bullmq-gen/bullmq-gen => "+root+"\n\nrequire"+requires)
-	write(t, dir, "go.sum", read(t, root, "go.sum"))
+	useThisRepository(t, dir)
 	write(t, dir, "app.go", "package main\n\n//go:generate go tool bullmq-gen ./...\n\nimport _ \"example.com/app/gen\"\n\nfunc main() {}\n")
 	runGo(t, dir, "generate", "-mod=mod", "./...")
 	generated := read(t, dir, "gen/tasks.gen.go")
@@ -446,6 +440,18 @@ func TestGoToolAndVendor(t *testing.T) {
 	runGo(t, dir, "generate", "./...")
 	runGo(t, dir, "build", "-mod=vendor", "-o", os.DevNull, ".")
 	require.Equal(t, generated, read(t, dir, "gen/tasks.gen.go"))
+}
+
+// useThisRepository makes the command a tool of the module in dir.
+func useThisRepository(t *testing.T, dir string) {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	_, requires, ok := strings.Cut(read(t, root, "go.mod"), "\nrequire")
+	require.True(t, ok)
+	write(t, dir, "go.mod", "module example.com/app\n\ngo 1.26.0\n\ntool github.com/bullmq-gen/bullmq-gen/cmd/bullmq-gen\n\n"+
+		"require github.com/bullmq-gen/bullmq-gen v0.0.0\n\nreplace github.com/bullmq-gen/bullmq-gen => "+root+"\n\nrequire"+requires)
+	write(t, dir, "go.sum", read(t, root, "go.sum"))
 }
 
 func runGo(t *testing.T, dir string, args ...string) {

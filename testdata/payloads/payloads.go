@@ -232,3 +232,74 @@ type Flag bool
 //
 //bullmq:task payloads/raw result=json.RawMessage
 type Raw = json.RawMessage
+
+// Shape1 is one version of a payload.
+//
+//bullmq:task shapes/shape1
+type Shape1 struct {
+	A int    `json:"a"`
+	B string `json:"b"`
+}
+
+// Shape2 is one version of a payload.
+//
+//bullmq:task shapes/shape2
+type Shape2 struct {
+	A int    `json:"a"`
+	B string `json:"b"`
+	C []int  `json:"c"`
+}
+
+// Shape3 is one version of a payload.
+//
+//bullmq:task shapes/shape3
+type Shape3 struct {
+	A int8   `json:"a"`
+	B string `json:"b,omitempty"`
+}
+
+// Shape4 is one version of a payload.
+//
+//bullmq:task shapes/shape4
+type Shape4 struct {
+	A float64 `json:"a"`
+	B *string `json:"b"`
+}
+
+// Shape5 is one version of a payload.
+//
+//bullmq:task shapes/shape5
+type Shape5 struct {
+	A *int             `json:"a,omitempty"`
+	B string           `json:"b"`
+	D map[string]Point `json:"d,omitempty"`
+}
+
+// Shape6 is one version of a payload.
+//
+//bullmq:task shapes/shape6
+type Shape6 struct {
+	A uint16            `json:"a"`
+	B Color             `json:"b"`
+	D map[string]*Point `json:"d"`
+	E Raw               `json:"e"`
+}
+
+// Shape7 is one version of a payload.
+//
+//bullmq:task shapes/shape7
+type Shape7 struct {
+	A Raw    `json:"a"`
+	B Raw    `json:"b"`
+	C [2]int `json:"c"`
+}
+
+// Shape8 is one version of a payload.
+//
+//bullmq:task shapes/shape8
+type Shape8 struct {
+	A int                               `json:"a"`
+	B string                            `json:"b"`
+	D map[string]struct{ X, Y float64 } `json:"d"`
+	E *struct{ F []Names }              `json:"e"`
+}
