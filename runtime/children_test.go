@@ -361,3 +361,35 @@ func TestWaitingMeetsTheLastChild(t *testing.T) {
 		require.Equal(t, "v", value(k, h))
 	}
 }
+
+func TestQueueReadsChildren(t *testing.T) {
+	t.Parallel()
+	k := flowKit(t)
+	h := k.addReport(slotsOf(logoOf(), pageOf(0), pageOf(1), pageOf(2)))
+	_, err := pageTask.Add(k.ctx, k.client, page{3}, ChildOf(Parent{Queue: "reports", ID: h.ID}))
+	require.NoError(t, err)
+	q := k.client.Queue("reports")
+	list, err := q.Children(k.ctx, h.ID)
+	require.NoError(t, err)
+	var places []string
+	for _, c := range list {
+		require.Equal(t, ChildPending, c.Kind)
+		places = append(places, c.Slot+"/"+c.At)
+	}
+	require.Equal(t, []string{"/", "logo/0", "pages/0", "pages/1", "pages/2"}, places)
+	k.workPages()
+	k.until("all are done", func() bool { return k.countsOf("reports", h.ID).Processed == 5 })
+	var paged []Child
+	for cursor, first := uint64(0), true; first || cursor != 0; first = false {
+		var page []Child
+		page, cursor, err = q.ChildrenPage(k.ctx, h.ID, ChildCompleted, cursor, 2)
+		require.NoError(t, err)
+		paged = append(paged, page...)
+	}
+	list, err = q.Children(k.ctx, h.ID)
+	require.NoError(t, err)
+	require.ElementsMatch(t, list, paged)
+	require.Equal(t, `"page 2"`, string(list[4].Value))
+	_, err = q.Children(k.ctx, "")
+	require.Error(t, err)
+}
