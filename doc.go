@@ -17,6 +17,9 @@
 //	HandleSendWelcome(worker, func(ctx context.Context, job *bullmq.Job[tasks.SendWelcome]) (tasks.Receipt, error) { ... })
 //	HandleEmails(worker, handler) // handler has a method for each task of the queue
 //
+// Beside it are a manifest, which describes the tasks for other programs and is
+// what later versions of them are compared with, and type declarations for Node.
+//
 // The generated code is thin; what it does is in the package
 // github.com/bullmq-gen/bullmq-gen/runtime, named bullmq. All directives are
 // described in docs/directives.md.

@@ -338,29 +338,40 @@ func TestKilledRunsLeaveWholeFiles(t *testing.T) {
 	dir := module(t, goodTasks)
 	code, _, _ := start(t, dir, "./...")
 	require.Zero(t, code)
-	old := read(t, dir, "gen/tasks.gen.go")
+	names := []string{"gen/tasks.gen.go", "gen/tasks.gen.d.ts", "gen/bullmq.manifest.json"}
+	texts := func() (all []string) {
+		for _, name := range names {
+			all = append(all, read(t, dir, name))
+		}
+		return all
+	}
+	old := texts()
 	write(t, dir, "tasks/tasks.go", strings.Replace(goodTasks, "result=int", "result=string", 1))
+	begin := time.Now()
 	code, _, _ = start(t, dir, "./...")
 	require.Zero(t, code)
-	changed := read(t, dir, "gen/tasks.gen.go")
-	require.NotEqual(t, old, changed)
+	whole := time.Since(begin) // of a run that nobody kills
+	changed := texts()
 
 	seen := map[string]bool{}
-	for i := 0; i < 40 || len(seen) < 2 && i < 200; i++ {
-		write(t, dir, "gen/tasks.gen.go", old)
-		ctx, cancel := context.WithTimeout(context.Background(), time.Duration(rand.IntN(120))*time.Millisecond)
+	for i := 0; i < 40 || len(seen) < 2*len(names) && i < 200; i++ {
+		for n, name := range names {
+			write(t, dir, name, old[n])
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), rand.N(2*whole))
 		cmd := exec.CommandContext(ctx, binary, "./...") // killed when ctx is done
 		cmd.Dir = dir
 		_ = cmd.Run() // most runs are killed
 		cancel()
-		left := read(t, dir, "gen/tasks.gen.go")
-		require.True(t, left == old || left == changed, left)
-		seen[left] = true
+		for n, left := range texts() {
+			require.True(t, left == old[n] || left == changed[n], left)
+			seen[left] = true
+		}
 	}
-	require.Len(t, seen, 2, "all runs were killed too early or too late")
+	require.Len(t, seen, 2*len(names), "all runs were killed too early or too late")
 	code, _, stderr := start(t, dir, "./...")
 	require.Zero(t, code, stderr)
-	require.Equal(t, changed, read(t, dir, "gen/tasks.gen.go"))
+	require.Equal(t, changed, texts())
 }
 
 func TestRunsAtTheSameTime(t *testing.T) {
