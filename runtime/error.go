@@ -23,6 +23,10 @@ var (
 	ErrNotPaused       = storage.ErrNotPaused
 	ErrActiveJobs      = storage.ErrActiveJobs
 	ErrNoChildren      = storage.ErrNoChildren
+	// ErrScheduleNotFound: there is no schedule of that id.
+	ErrScheduleNotFound = storage.ErrScheduleNotFound
+	// ErrScheduleEnded: a schedule has no time left before its end.
+	ErrScheduleEnded = storage.ErrScheduleEnded
 	// ErrUncertain: the connection broke after a request was sent. Whether it
 	// was carried out is not known, and it was not repeated.
 	ErrUncertain = storage.ErrUncertain

@@ -54,6 +54,11 @@ func recovered(r any) (stack string, err error) {
 
 // call runs the job's handler, if it is to be run at all.
 func (w *Worker) call(j *ActiveJob) ([]byte, error) {
+	if j.Scheduler != "" {
+		if err := w.keepSchedule(j); err != nil {
+			return nil, err
+		}
+	}
 	if err := w.refuse(j); err != nil {
 		return nil, Unrecoverable(err)
 	}

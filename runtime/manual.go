@@ -68,6 +68,9 @@ func (m *Manual) TakeNow(ctx context.Context, n int) ([]*ActiveJob, error) {
 	jobs := make([]*ActiveJob, len(reply.Jobs))
 	for i := range reply.Jobs {
 		jobs[i] = w.newActiveJob(&reply.Jobs[i], req.Token, at)
+		if jobs[i].Scheduler != "" {
+			_ = w.keepSchedule(jobs[i]) // an error would say that the worker stops, which this one cannot
+		}
 	}
 	m.found, m.due = len(jobs) > 0, reply.Due
 	if reply.Limited > 0 {

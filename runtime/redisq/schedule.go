@@ -40,7 +40,7 @@ func (s *Store) UpsertSchedules(ctx context.Context, queue string, now time.Time
 	for i := range list {
 		id, note := reply[2*i], reply[2*i+1]
 		if id == "" {
-			out[i].Err = refused("schedule", queue, list[i].ID, scheduleError(note))
+			out[i].Err = scheduleError(queue, list[i].ID, note)
 			continue
 		}
 		out[i] = storage.Scheduled{ID: id, Slot: slotOf(id)}
@@ -51,16 +51,19 @@ func (s *Store) UpsertSchedules(ctx context.Context, queue string, now time.Time
 func isObject(text []byte) bool { return len(text) > 1 && text[0] == '{' && json.Valid(text) }
 
 // scheduleError is the error that a code of the scripts of schedulers stands for.
-func scheduleError(code string) error {
+func scheduleError(queue, id, code string) error {
+	var err error
 	switch code {
 	case "-10", "-11", "2":
-		return storage.ErrSlotTaken
+		err = storage.ErrSlotTaken
 	case "-12", "4":
-		return storage.ErrScheduleEnded
+		err = storage.ErrScheduleEnded
 	case "3":
-		return storage.ErrOldScheduler
+		err = storage.ErrOldScheduler
+	default:
+		err = errors.New("unknown reply " + code + " of a script")
 	}
-	return errors.New("unknown reply " + code + " of a script")
+	return fmt.Errorf("bullmq: scheduler %q on queue %q: %w", id, queue, err)
 }
 
 // slotOf is the time in the id of a scheduler's job.
@@ -171,7 +174,7 @@ func (s *Store) AdvanceSchedules(ctx context.Context, queue string, now time.Tim
 			out[i] = storage.Scheduled{ID: id, Slot: slotOf(id)}
 		case "1":
 		default:
-			out[i].Err = refused("advance", queue, list[i].ID, scheduleError(code))
+			out[i].Err = scheduleError(queue, list[i].ID, code)
 		}
 	}
 	return out, nil
