@@ -13,7 +13,7 @@ var (
 	// is not one that can be replaced.
 	ErrSlotTaken = errors.New("the job of the next time exists already")
 	// ErrScheduleEnded: there is no time left before the scheduler's end.
-	ErrScheduleEnded = errors.New("there is no time left before the end of the scheduler")
+	ErrScheduleEnded = errors.New("there is no time left before its end")
 	// ErrOldScheduler: the job was made by a scheduler in a form that only 5.x peers know.
 	ErrOldScheduler = errors.New("the scheduler was made by a 5.x peer in its older form")
 )
