@@ -248,6 +248,8 @@ func (s *Store) checkJob(b string, j intake) error {
 	switch {
 	case j.ID == "0" || strings.HasPrefix(j.ID, "0:"):
 		return fmt.Errorf("the id %q is kept for markers: choose another", j.ID)
+	case reserved[j.ID]:
+		return fmt.Errorf("the id %q is the name of one of the queue's own keys: choose another", j.ID)
 	case len(j.Opts) == 0:
 		return errors.New(`there are no options: give at least {}`)
 	case j.Timestamp.IsZero():

@@ -35,6 +35,7 @@ func TestAddFlowAllOrNone(t *testing.T) {
 		"no id":                        {[]storage.FlowNode{node("q/R", ""), node("q/", "q/R")}, 1, nil, "needs an id"},
 		"id with a colon":              {[]storage.FlowNode{node("q/R", ""), node("q/a:b:c", "q/R")}, 1, nil, "must not contain a colon"},
 		"id of a marker":               {[]storage.FlowNode{node("q/R", "", id("0"))}, 0, nil, "is kept for markers"},
+		"id of a key of the queue":     {[]storage.FlowNode{node("q/R", ""), node("q/wait", "q/R")}, 1, nil, "the name of one of the queue's own keys"},
 		"queue without prefix":         {[]storage.FlowNode{node("q/R", "", queue("q"))}, 0, nil, `the queue's name "q" has no prefix`},
 		"queue with an empty prefix":   {[]storage.FlowNode{node("q/R", "", queue(":q"))}, 0, nil, "prefix of queue \":q\" is empty"},
 		"queue without a name":         {[]storage.FlowNode{node("q/R", ""), node("q/c", "q/R", queue("bull:"))}, 1, nil, "name is empty"},
