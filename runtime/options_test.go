@@ -99,7 +99,8 @@ func TestC063JobIDs(t *testing.T) {
 	for id, ok := range map[string]bool{
 		"": true, "a": true, "00123": true, "1e3": true, "a:b:c": true, "+1": true, " 1": true, "1.0": true, "😀": true, "a b\nc": true,
 		strings.Repeat("x", 10_000): true,
-		"123":                       false, "-5": false, "0": false, "a:b": false, "a:b:c:d": false, "0:a:b": false, "99999999999999999999": false,
+		"delayed":                   false, "meta": false, "gen": false,
+		"123": false, "-5": false, "0": false, "a:b": false, "a:b:c:d": false, "0:a:b": false, "99999999999999999999": false,
 	} {
 		var p problems
 		checkJobID(id, &p)
