@@ -155,7 +155,7 @@ func (m *marks) complete() bool {
 
 // features are all features, in the order of the table.
 func features() []feature {
-	return slices.Concat(addFeatures, optionFeatures, dedupFeatures, workFeatures, queueFeatures, flowFeatures, faultFeatures)
+	return slices.Concat(addFeatures, optionFeatures, dedupFeatures, workFeatures, queueFeatures, flowFeatures, scheduleFeatures, faultFeatures)
 }
 
 const pageHead = `# Compatibility
