@@ -21,10 +21,16 @@ local function free_slot(sid, slot, every, own)
   end
 end
 
--- The slot of an interval, and the offset to be kept with it. A slot so late that only another clock can have set it is set anew.
+-- The slot of an interval, and the offset to be kept with it.
 local function interval_slot(s, prev, old, own)
   local offset = s.offset or 0
-  local same = prev and tonumber(old.every) == s.every and prev <= math.max(now, s.start or 0) + 2 * s.every
+  local same = prev and tonumber(old.every) == s.every
+  -- A slot so far off that only another clock, or promoting many jobs, can have brought it about: back to now, in phase.
+  if same and prev > math.max(now, s.start or 0) + 2 * s.every then
+    offset = s.offset or tonumber(old.offset or '0')
+    local slot = math.floor(now / s.every) * s.every + offset % s.every
+    return slot > now and slot or slot + s.every, offset
+  end
   if same and own then return prev, s.offset or old.offset end
   local slot = L.next_slot(same and prev or nil, s.every, now, offset, s.start)
   return slot, offset ~= 0 and offset or slot % s.every
