@@ -2,7 +2,10 @@ package interop
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/bullmq-gen/bullmq-gen/internal/vectors"
 )
 
 // deviates says why an operation is left out: the sides are meant to differ in
@@ -19,6 +22,8 @@ var deviations = map[string]func(*world, call) string{
 	"queue.add": func(w *world, c call) string {
 		return cycles(w, c)
 	},
+	"flow.add":     otherFamilies,
+	"flow.addBulk": otherFamilies,
 	"queue.retryJobs": func(w *world, c call) string {
 		opts := c.Args["opts"].(Args)
 		q := c.Args["queue"].(string)
@@ -38,8 +43,8 @@ var deviations = map[string]func(*world, call) string{
 		}
 		return ""
 	},
-	"worker.moveToCompleted":       notHeld,
-	"worker.moveToFailed":          notHeld,
+	"worker.moveToCompleted":       evicted,
+	"worker.moveToFailed":          evicted,
 	"worker.moveToDelayed":         notHeld,
 	"worker.moveToWaitingChildren": notHeld,
 	"worker.extendLock":            notHeld,
@@ -112,11 +117,6 @@ func removal(w *world, c call) string {
 	if why := lastChild(w, w.state[key].Hash["parentKey"]); why != "" {
 		return why
 	}
-	if c.Op == "job.removeUnprocessedChildren" {
-		if why := lastChild(w, key); why != "" {
-			return why
-		}
-	}
 	return descend(w, key, 0)
 }
 
@@ -153,12 +153,94 @@ func descend(w *world, key string, depth int) string {
 	if len(children) > 1 || depth > 10 {
 		return "several children are removed in the order of a set"
 	}
+	if why := lastChild(w, key); why != "" {
+		return why
+	}
 	for _, child := range children {
 		if why := descend(w, child, depth+1); why != "" {
 			return why
 		}
 	}
 	return ""
+}
+
+// evicted leaves out what may remove the last child of a waiting parent with a
+// delay or a priority by retention: a failed child that the parent still waits
+// for, or the one that fails now.
+func evicted(w *world, c call) string {
+	if why := notHeld(w, c); why != "" {
+		return why
+	}
+	self := fmt.Sprintf("bull:%s:%s", c.Args["queue"], c.Args["id"])
+	job := w.state[self].Hash
+	goes := c.Op == "worker.moveToFailed" && strings.Contains(job["opts"], `"removeOnFail":true`) && !strings.Contains(job["parent"], "of\":true")
+	for _, q := range []string{mainQueue, kidsQueue} {
+		for _, id := range w.ids(q, "waiting-children") {
+			key := "bull:" + q + ":" + id
+			stays := slices.ContainsFunc(w.state[key+":dependencies"].Set, func(child string) bool {
+				return !w.failed(child) && !(child == self && goes)
+			})
+			if !stays {
+				if why := lastChild(w, key); why != "" {
+					return why
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// failed reports whether a job is among the failed ones, by its key.
+func (w *world) failed(key string) bool {
+	at := strings.LastIndex(key, ":")
+	return slices.ContainsFunc(w.state[key[:at]+":failed"].Sorted, func(m vectors.Member) bool { return m.Name == key[at+1:] })
+}
+
+// otherFamilies leaves out flows with a job that has another parent, that failed
+// before, or that the flow has twice: Node adds the rest without a word, and a
+// parent waits for ever.
+func otherFamilies(w *world, c call) string {
+	flows, _ := c.Args["flows"].([]Args)
+	if flow, ok := c.Args["flow"].(Args); ok {
+		flows = []Args{flow}
+	}
+	seen := map[string]bool{}
+	var walk func(Args) string
+	walk = func(node Args) string {
+		q, id := node["queueName"].(string), node["opts"].(Args)["jobId"].(string)
+		if seen[q+"/"+id] || w.job(q, id)["parentKey"] != "" || slices.Contains(w.ids(q, "failed"), id) {
+			return "a flow is added as a whole or not at all"
+		}
+		seen[q+"/"+id] = true
+		children, _ := node["children"].([]Args)
+		for _, child := range children {
+			if why := walk(child); why != "" {
+				return why
+			}
+		}
+		return ""
+	}
+	for _, flow := range flows {
+		if why := walk(flow); why != "" {
+			return why
+		}
+		parent, _ := flow["opts"].(Args)["parent"].(Args)
+		if parent != nil && ancestor(w, fmt.Sprintf("%s:%s", parent["queue"], parent["id"]), seen) {
+			return "a job cannot be its own ancestor"
+		}
+	}
+	return ""
+}
+
+// ancestor reports whether a job, or one above it, is among some ids.
+func ancestor(w *world, key string, ids map[string]bool) bool {
+	for ; key != ""; key = w.state[key].Hash["parentKey"] {
+		parts := strings.Split(key, ":")
+		if ids[parts[1]+"/"+parts[2]] {
+			return true
+		}
+	}
+	return false
 }
 
 // cycles leaves out what would make a job its own ancestor.
@@ -172,11 +254,9 @@ func cycles(w *world, c call) string {
 	if strings.Contains(id, ":") {
 		return "a child's id must not contain a colon"
 	}
-	self := fmt.Sprintf("bull:%s:%s", c.Args["queue"], id)
-	for key := fmt.Sprintf("%s:%s", parent["queue"], parent["id"]); key != ""; key = w.state[key].Hash["parentKey"] {
-		if key == self {
-			return "a job cannot be its own ancestor"
-		}
+	self := map[string]bool{fmt.Sprint(c.Args["queue"], "/", id): true}
+	if ancestor(w, fmt.Sprintf("%s:%s", parent["queue"], parent["id"]), self) {
+		return "a job cannot be its own ancestor"
 	}
 	return ""
 }

@@ -2,6 +2,7 @@ package interop
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -11,23 +12,18 @@ import (
 const flows = "Parents and children"
 
 var flowFeatures = []feature{
-	{flows, "a flow added by one side, worked by the other", flowWorked, needsFlows},
-	{flows, "each policy for a child that fails (C001)", flowPolicies, needsFlows},
+	{flows, "a flow added by one side, worked by the other", flowWorked, nil},
+	{flows, "each policy for a child that fails (C001)", flowPolicies, nil},
+	{flows, "several flows in one call, read back by both sides", flowsReadBack, nil},
+	{flows, "a flow added again: its completed child counts as done (C033)", flowAgain, nil},
+	{flows, "a flow below a job that is there already", flowBelow, nil},
+	{flows, "a failure climbs from level to level", failureClimbs, nil},
 	{flows, "a handler adds children and waits for them", childrenAtRunTime, nil},
 	{flows, "each policy, children added to a running parent", runTimePolicies, nil},
 	{flows, "children read by both sides", dependencies, nil},
 	{flows, "a failed child retried by the other side (C061)", retriedChild, nil},
 	{flows, "children removed, unlinked, removed with their parent", removedChildren, nil},
 	{flows, "a parent that does not exist is refused", noParent, nil},
-}
-
-// needsFlows holds where the first side adds whole flows.
-func needsFlows(c *cell) string {
-	err := c.producer.peer.Call(c.ctx, "flow.addBulk", Args{"flows": []Args{}}, nil)
-	if IsNotOffered(err) {
-		return "this module adds a parent and then its children"
-	}
-	return ""
 }
 
 // family is a parent on the cell's queue with children on another queue.
@@ -139,6 +135,90 @@ func flowPolicies(c *cell) {
 		require.Equal(c, "sorry", f.mine.saw("failed", child).Field("failedReason"))
 		f.ended(policy, tree.Job.ID, child)
 	}
+}
+
+func flowsReadBack(c *cell) {
+	f := c.family()
+	leaf := func(n int) Args { return Args{"name": "good", "queueName": f.mine.queue, "data": n} }
+	flow := func(n int) Args {
+		return Args{"name": "parent", "queueName": c.producer.queue, "data": n, "children": []Args{
+			leaf(1), {"name": "parent", "queueName": c.producer.queue, "children": []Args{leaf(2), leaf(3)}},
+		}}
+	}
+	trees := ask[[]Flow](c.producer, "flow.addBulk", Args{"flows": []Args{flow(1), flow(2)}})
+	require.Len(c, trees, 2)
+	f.work()
+	for _, tree := range trees {
+		c.producer.result(tree.Job.ID)
+		mine := ask[Flow](c.producer, "flow.getFlow", Args{"id": tree.Job.ID})
+		theirs := ask[Flow](c.consumer, "flow.getFlow", Args{"id": tree.Job.ID})
+		require.Equal(c, outline(&mine), outline(&theirs))
+		require.Equal(c, outline(&tree), outline(&mine))
+	}
+}
+
+// outline is a tree with its children in a fixed order.
+func outline(f *Flow) string {
+	var below []string
+	for i := range f.Children {
+		below = append(below, outline(&f.Children[i]))
+	}
+	slices.Sort(below)
+	data := string(f.Job.Data)
+	if data == "" {
+		data = "{}" // what is stored when there is none
+	}
+	return fmt.Sprintf("%s:%s %s %s %q", f.Queue, f.Job.ID, f.Job.Name, data, below)
+}
+
+func flowAgain(c *cell) {
+	f := c.family()
+	f.work()
+	for range 2 {
+		c.producer.do("flow.add", Args{"flow": Args{
+			"name": "parent", "queueName": c.producer.queue, "opts": Args{"jobId": "report", "removeOnComplete": true},
+			"children": []Args{{"name": "good", "queueName": f.mine.queue, "opts": Args{"jobId": "once"}}},
+		}})
+		want, _ := json.Marshal(Args{f.childKey("once"): "fine"})
+		done := c.producer.saw("completed", "report")
+		require.JSONEq(c, string(want), string(done.Fields["returnvalue"]))
+		c.until("the parent is removed", func() bool { return c.consumer.state("report") == "unknown" })
+	}
+	c.producer.sawAll("completed", 2)
+	require.Equal(c, 1, f.theirs.job("once").AttemptsStart, "the child ran once")
+}
+
+func flowBelow(c *cell) {
+	f := c.family()
+	parent, release := f.running()
+	f.theirs.do("flow.add", Args{"flow": Args{
+		"name": "middle", "queueName": f.mine.queue, "opts": Args{"parent": Args{"id": parent, "queue": "bull:" + c.producer.queue}},
+		"children": []Args{{"name": "good", "queueName": f.mine.queue}},
+	}})
+	release()
+	c.producer.saw("waiting-children", parent)
+	f.mine.work(script{"good": once(returns(1)), "middle": once(returns(2))}, nil)
+	value := c.producer.result(parent)
+	require.Contains(c, string(value), ":2", "%s", value)
+}
+
+func failureClimbs(c *cell) {
+	f := c.family()
+	f.work()
+	climb := Args{"failParentOnFailure": true}
+	tree := ask[Flow](c.producer, "flow.add", Args{"flow": Args{
+		"name": "parent", "queueName": c.producer.queue, "children": []Args{
+			{"name": "parent", "queueName": c.producer.queue, "opts": climb, "children": []Args{
+				{"name": "bad", "queueName": f.mine.queue, "opts": climb},
+			}},
+		},
+	}})
+	middle := tree.Children[0]
+	bottom := f.childKey(middle.Children[0].Job.ID)
+	top := c.producer.saw("failed", tree.Job.ID)
+	require.Equal(c, "child bull:"+c.producer.queue+":"+middle.Job.ID+" failed", top.Field("failedReason"))
+	require.Equal(c, "child "+bottom+" failed", c.producer.job(middle.Job.ID).FailedReason)
+	require.Equal(c, "sorry", f.theirs.job(middle.Children[0].Job.ID).FailedReason)
 }
 
 // running has the second side run a parent that holds, then waits for children.

@@ -1,6 +1,9 @@
 package interop
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 var (
 	customIDs = []string{"c1", "c2", "c3", "c4", "a:b:c"}
@@ -120,4 +123,51 @@ func (g *generator) parent(opts Args) {
 	if policy := pick(g, policies...); policy != "" {
 		opts[policy] = true
 	}
+}
+
+// flow adds one or two trees of jobs, each with an id, so that both sides take
+// the same. A leaf may be a job that is there already and has no parent.
+func (g *generator) flow() call {
+	if g.chance(4) {
+		return call{"flow.addBulk", Args{"flows": []Args{g.tree(1), g.tree(2)}}}
+	}
+	root := g.tree(0)
+	if g.chance(4) {
+		g.parent(root["opts"].(Args))
+	}
+	return call{"flow.add", Args{"flow": root}}
+}
+
+// tree is a job of a flow at some depth, and those below it.
+func (g *generator) tree(depth int) Args {
+	g.nodes++
+	q, opts := g.queue(), g.options()
+	opts["jobId"] = fmt.Sprint("f", g.nodes)
+	node := Args{"name": "f", "queueName": q, "data": g.value(), "opts": opts}
+	if depth > 0 {
+		if policy := pick(g, policies...); policy != "" {
+			opts[policy] = true
+		}
+	}
+	if depth < 3 && !g.chance(depth+2) {
+		children := make([]Args, g.r.IntN(3)+1)
+		for i := range children {
+			children[i] = g.tree(depth + 1)
+		}
+		node["children"] = children
+	} else if id, ok := g.orphan(q); ok && depth > 0 && g.chance(4) {
+		opts["jobId"] = id
+	}
+	return node
+}
+
+// orphan is a job with an id of its own that has no parent and did not fail.
+func (g *generator) orphan(queue string) (string, bool) {
+	var ids []string
+	for _, id := range g.w.ids(queue, "wait", "active", "delayed", "prioritized", "completed") {
+		if strings.HasPrefix(id, "c") && g.w.job(queue, id)["parentKey"] == "" {
+			ids = append(ids, id)
+		}
+	}
+	return some(g, ids)
 }

@@ -9,8 +9,9 @@ import (
 
 // generator makes up operations that fit a world, most of the time.
 type generator struct {
-	r *rand.Rand
-	w *world
+	r     *rand.Rand
+	w     *world
+	nodes int // how many ids were made for jobs of flows
 }
 
 // choice is a kind of operation, and how often it is to be chosen. It makes up
@@ -23,6 +24,7 @@ type choice struct {
 var choices = []choice{
 	{30, (*generator).add},
 	{4, (*generator).addBulk},
+	{5, (*generator).flow},
 	{26, (*generator).take},
 	{36, (*generator).finish},
 	{2, (*generator).extend},

@@ -191,6 +191,8 @@ var answerViews = map[string]func(json.RawMessage) (any, error){
 	"queue.getJob":             wholeJobs,
 	"queue.getJobs":            wholeJobs,
 	"worker.getNextJob":        wholeJobs,
+	"flow.add":                 flowIDs,
+	"flow.addBulk":             flowIDs,
 	"job.getDependencies":      unordered,
 }
 
@@ -220,6 +222,20 @@ func addedIDs(text json.RawMessage) (any, error) {
 		ids[i] = j.ID
 	}
 	return ids, nil
+}
+
+// flowIDs are the ids of the roots: Node answers with what it was given.
+func flowIDs(text json.RawMessage) (any, error) {
+	if len(text) > 0 && text[0] != '[' {
+		text = slices.Concat([]byte("["), text, []byte("]"))
+	}
+	var flows []Flow
+	err := json.Unmarshal(text, &flows)
+	ids := make([]string, len(flows))
+	for i, f := range flows {
+		ids[i] = f.Job.ID
+	}
+	return ids, err
 }
 
 // wholeJobs are jobs with all that a peer reads of them, JSON as values.

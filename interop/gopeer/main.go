@@ -27,7 +27,11 @@ func run() error {
 	peers5 := flag.Bool("peers5", false, "5.x peers pause and resume the queues")
 	flag.Parse()
 
-	opts := []redisq.Option{redisq.Prefix(*prefix)}
+	p := &peer{
+		prefix: *prefix, out: newWriter(os.Stdout), holds: newHolds(),
+		workers: map[string]*worker{}, manuals: map[string]*manual{}, held: map[jobKey]*heldJob{}, readers: map[string]func(){},
+	}
+	opts := []redisq.Option{redisq.Prefix(*prefix), redisq.Clock(p.clock.now)}
 	if *peers5 {
 		opts = append(opts, redisq.Peers5())
 	}
@@ -36,10 +40,7 @@ func run() error {
 		return err
 	}
 	defer func() { _ = store.Close() }()
-	p := &peer{
-		store: store, prefix: *prefix, out: newWriter(os.Stdout), holds: newHolds(),
-		workers: map[string]*worker{}, manuals: map[string]*manual{}, held: map[jobKey]*heldJob{}, readers: map[string]func(){},
-	}
+	p.store = store
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	if p.client, err = bullmq.NewClient(store, bullmq.WithLogger(log), bullmq.WithClock(p.clock.now)); err != nil {
 		return err

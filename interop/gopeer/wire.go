@@ -42,7 +42,7 @@ func act[A any](f func(*peer, A) error) op {
 // allOps are all operations that this peer knows.
 func allOps() ops {
 	all := ops{}
-	for _, some := range []ops{clockOps, queueOps, settingOps, listOps, jobOps, workerOps, manualOps, eventOps} {
+	for _, some := range []ops{clockOps, queueOps, settingOps, listOps, jobOps, workerOps, manualOps, eventOps, flowOps, schedulerOps} {
 		maps.Copy(all, some)
 	}
 	all["ops"] = ask(func(*peer, none) ([]string, error) { return slices.Sorted(maps.Keys(all)), nil })

@@ -7,8 +7,9 @@ function ops(ctx) {
   return {
     'flow.add': async ({ flow, opts }) => viewFlow(await ctx.flow().add(flow, opts)),
     'flow.addBulk': async ({ flows }) => (await ctx.flow().addBulk(flows)).map(viewFlow),
-    'flow.getFlow': async ({ queue, id, depth, maxChildren }) =>
-      viewFlow(await ctx.flow().getFlow({ queueName: queue, id, depth, maxChildren, prefix: ctx.prefix })),
+    // An undefined depth would not be the library's default.
+    'flow.getFlow': async ({ queue, id, ...sizes }) =>
+      viewFlow(await ctx.flow().getFlow({ queueName: queue, id, prefix: ctx.prefix, ...sizes })),
   };
 }
 
