@@ -279,7 +279,13 @@ func TestReadFlow(t *testing.T) {
 			}
 			require.Equal(t, kinds, got)
 		}
+	})
+}
 
+func TestReadNamesAndBadKeys(t *testing.T) {
+	t.Parallel()
+	onServers(t, nil, func(b *bench) {
+		b.addFlow(node("q/R", ""), node("q/a", "q/R"))
 		names, err := b.Names(b.ctx, "bull:q:a", "bull:q:nobody", "bull:q:R")
 		require.NoError(t, err)
 		require.Equal(t, []string{"n", "", "n"}, names)
