@@ -45,6 +45,9 @@ func (w *Worker) advanceSchedule(ctx context.Context, j *ActiveJob) error {
 	if err != nil || it == nil {
 		return err
 	}
+	if it.cron != nil && it.cron.zone == time.Local {
+		w.warnOfZone(j, it.cron)
+	}
 	for try := 1; ; try++ {
 		out, err := w.store.AdvanceSchedules(ctx, j.Queue, now, []storage.Advance{it.advance})
 		if err != nil {
@@ -60,6 +63,14 @@ func (w *Worker) advanceSchedule(ctx context.Context, j *ActiveJob) error {
 			return nil
 		}
 		return err
+	}
+}
+
+// warnOfZone says, once for each schedule, that its times depend on the machine.
+func (w *Worker) warnOfZone(j *ActiveJob, c *cronSchedule) {
+	if _, warned := w.zoneless.LoadOrStore(j.Scheduler, true); !warned {
+		w.log.Warn("bullmq: a peer stored a schedule without a time zone: its times are by the zone of whichever machine takes a job; store it with one",
+			"queue", j.Queue, "schedule", j.Scheduler, "pattern", c.pattern.String(), "zone here", time.Now().Location().String())
 	}
 }
 

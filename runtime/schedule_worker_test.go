@@ -1,10 +1,12 @@
 package bullmq
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -164,12 +166,17 @@ func TestSchedulesOfPeers(t *testing.T) {
 	t.Run("pattern in the zone of this machine", func(t *testing.T) {
 		t.Parallel()
 		k := newScheduleKit(t)
+		var log bytes.Buffer
+		var err error
+		k.client, err = NewClient(k.store, WithClock(k.now), WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+		require.NoError(t, err)
 		k.foreign("s", `{"pattern":"0 9 * * *","count":1}`, "name", "greet", "pattern", "0 9 * * *", "ic", "1")
 		k.take()
 		at, _ := next(k, "s")
 		parsed, err := time.Parse(time.RFC3339, at)
 		require.NoError(t, err)
 		require.Equal(t, 9, parsed.In(time.Local).Hour())
+		require.Contains(t, log.String(), "without a time zone")
 	})
 	t.Run("repeatable of 5.x", func(t *testing.T) {
 		t.Parallel()

@@ -46,6 +46,8 @@ type Worker struct {
 	outage  outage
 	backoff func(*ActiveJob, error) (time.Duration, error) // backoffOf
 	options optionCache
+
+	zoneless sync.Map // ids of schedules without a zone that were warned of
 }
 
 // handler runs one job and returns its result as JSON text.
