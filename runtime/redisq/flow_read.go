@@ -35,7 +35,6 @@ type flowJob struct {
 	ignored   *redis.IntCmd
 	failed    *redis.IntCmd
 	places    []redis.Cmder // by stateOrder; nil: not asked yet
-	record    *storage.FlowRecord
 }
 
 func (s *Store) readFlow(ctx context.Context, width int, keys []string) ([]*storage.FlowRecord, error) {
