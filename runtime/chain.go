@@ -73,11 +73,11 @@ func (c Chain[R]) Add(ctx context.Context, client *Client, opts ...AddOption) (*
 	for _, o := range opts {
 		o.applyAdd(&root.Opts)
 	}
-	added, err := client.addFlows(ctx, []*Node{&root})
+	added, err := client.addFlow(ctx, &root)
 	if err != nil {
 		return nil, fmt.Errorf("bullmq: add a chain: %w", err)
 	}
-	return &Handle[R]{ID: added[0].ID, Queue: root.Queue, Existing: added[0].Existing, client: client}, nil
+	return &Handle[R]{ID: added.ID, Queue: root.Queue, Existing: added.Existing, client: client}, nil
 }
 
 // ChainTask is a task whose handler gets, beside its payload, the result of the

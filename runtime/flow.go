@@ -132,11 +132,19 @@ func (t *Task[P, R]) AddFlow(ctx context.Context, c *Client, p P, children []Slo
 	for _, o := range opts {
 		o.applyAdd(&root.Opts)
 	}
-	added, err := c.addFlows(ctx, []*Node{root})
+	added, err := c.addFlow(ctx, root)
 	if err != nil {
 		return nil, t.wrap(err)
 	}
-	return t.handle(c, added[0]), nil
+	return t.handle(c, added), nil
+}
+
+// FlowHandle refers to a job of a flow that was added, and to those below it.
+type FlowHandle struct {
+	*Handle[json.RawMessage]
+	// Children are those that the job was added with, in their order; none, if
+	// nothing was added below it because it was there already.
+	Children []*FlowHandle
 }
 
 // AddFlows adds trees of jobs in one step, on any number of queues: all or
@@ -144,26 +152,37 @@ func (t *Task[P, R]) AddFlow(ctx context.Context, c *Client, p P, children []Slo
 // already is left as it is, and nothing below it is added. When something is
 // wrong with a job, or the storage refuses one, the error is a *FlowError, or
 // several joined, and nothing is added.
-func (c *Client) AddFlows(ctx context.Context, roots ...*Node) ([]*Handle[json.RawMessage], error) {
-	added, err := c.addFlows(ctx, roots)
+func (c *Client) AddFlows(ctx context.Context, roots ...*Node) ([]*FlowHandle, error) {
+	f := newLayout(c, roots)
+	added, err := c.addLayout(ctx, f)
 	if err != nil {
 		return nil, fmt.Errorf("bullmq: add flows: %w", err)
 	}
-	handles := make([]*Handle[json.RawMessage], len(added))
+	handles := make([]*FlowHandle, len(added))
 	for i, a := range added {
-		handles[i] = &Handle[json.RawMessage]{ID: a.ID, Queue: roots[i].Queue, Existing: a.Existing, client: c}
+		if a.ID == "" {
+			continue // below a job that was there
+		}
+		handles[i] = &FlowHandle{Handle: &Handle[json.RawMessage]{ID: a.ID, Queue: f.info[i].node.Queue, Existing: a.Existing, client: c}}
+		if p := f.info[i].parent; p >= 0 {
+			handles[p].Children = append(handles[p].Children, handles[i])
+		}
 	}
-	return handles, nil
+	return handles[:len(roots)], nil
 }
 
-// addFlows adds trees, and returns the answers for their roots.
-func (c *Client) addFlows(ctx context.Context, roots []*Node) ([]storage.Added, error) {
-	return c.addLayout(ctx, newLayout(c, roots))
+// addFlow adds a tree, and returns the answer for its root.
+func (c *Client) addFlow(ctx context.Context, root *Node) (storage.Added, error) {
+	added, err := c.addLayout(ctx, newLayout(c, []*Node{root}))
+	if err != nil {
+		return storage.Added{}, err
+	}
+	return added[0], nil
 }
 
+// addLayout adds a forest, and returns the answers for all of its jobs.
 func (c *Client) addLayout(ctx context.Context, f *layout) ([]storage.Added, error) {
-	roots := len(f.info)
-	if roots == 0 {
+	if len(f.info) == 0 {
 		return nil, nil
 	}
 	f.walk()
@@ -181,5 +200,5 @@ func (c *Client) addLayout(ctx context.Context, f *layout) ([]storage.Added, err
 			c.log.DebugContext(ctx, "bullmq: announce", "queue", queue, "error", err)
 		}
 	}
-	return added[:roots], nil
+	return added, nil
 }

@@ -349,6 +349,9 @@ func TestAddFlows(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, handles, 2)
 	require.Equal(t, "lone", handles[1].ID)
+	require.Empty(t, handles[1].Children)
+	require.Len(t, handles[0].Children, 3)
+	require.NotEqual(t, handles[0].Children[0].ID, handles[0].Children[1].ID)
 	k.start(reportsQueue, func(w *Worker) {
 		reportTask.Handle(w, func(ctx context.Context, job *Job[report]) (string, error) {
 			c, err := job.Children(ctx)
@@ -356,8 +359,17 @@ func TestAddFlows(t *testing.T) {
 		})
 	})
 	k.workPages()
-	require.JSONEq(t, `"bob 3"`, string(value(k, handles[0])))
-	require.JSONEq(t, `"lone 0"`, string(value(k, handles[1])))
+	require.JSONEq(t, `"bob 3"`, string(value(k, handles[0].Handle)))
+	require.JSONEq(t, `"lone 0"`, string(value(k, handles[1].Handle)))
+	require.JSONEq(t, `"page 7"`, string(value(k, handles[0].Children[1].Handle)))
+
+	lone.Children = []*Node{child}
+	child.Children = []*Node{NewNode("pages", "fetch-logo", logo{})}
+	handles, err = k.client.AddFlows(k.ctx, lone, child)
+	require.NoError(t, err)
+	require.True(t, handles[0].Existing)
+	require.Empty(t, handles[0].Children)
+	require.Equal(t, "pages", handles[1].Children[0].Queue)
 
 	handles, err = k.client.AddFlows(k.ctx)
 	require.NoError(t, err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 
 	bullmq "github.com/bullmq-gen/bullmq-gen/runtime"
@@ -100,16 +101,31 @@ func (p *peer) addFlows(flows []flowNode) ([]*flowView, error) {
 	}
 	out := make([]*flowView, len(handles))
 	for i, h := range handles {
-		tree, err := p.client.Queue(h.Queue).Flow(background, h.ID, 0, -1)
+		if out[i], err = p.viewAdded(h); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// viewAdded shows a job that was added, or no more than its id if it is gone by now.
+func (p *peer) viewAdded(h *bullmq.FlowHandle) (*flowView, error) {
+	v := &flowView{Queue: h.Queue, Job: &job{ID: h.ID}}
+	record, err := p.client.Queue(h.Queue).Job(background, h.ID)
+	if err == nil {
+		v.Job, err = viewJob(record)
+	}
+	if err != nil && !errors.Is(err, bullmq.ErrJobNotFound) {
+		return nil, err
+	}
+	for _, c := range h.Children {
+		child, err := p.viewAdded(c)
 		if err != nil {
 			return nil, err
 		}
-		if out[i], err = p.viewFlow(tree); err != nil {
-			return nil, err
-		}
-		out[i].order(&flows[i])
+		v.Children = append(v.Children, child)
 	}
-	return out, nil
+	return v, nil
 }
 
 func (p *peer) viewFlow(t *bullmq.FlowTree) (*flowView, error) {
@@ -128,21 +144,4 @@ func (p *peer) viewFlow(t *bullmq.FlowTree) (*flowView, error) {
 		v.Children = append(v.Children, child)
 	}
 	return v, nil
-}
-
-// order puts children, which are kept without order, in that of the request.
-func (v *flowView) order(f *flowNode) {
-	for i := range f.Children {
-		for j := i; j < len(v.Children); j++ {
-			if v.Children[j].is(&f.Children[i]) {
-				v.Children[i], v.Children[j] = v.Children[j], v.Children[i]
-				v.Children[i].order(&f.Children[i])
-				break
-			}
-		}
-	}
-}
-
-func (v *flowView) is(f *flowNode) bool {
-	return v.Queue == f.QueueName && v.Job.Name == f.Name && string(v.Job.Data) == string(orText(f.Data, "{}"))
 }
