@@ -1,4 +1,4 @@
--- lib: lists remove scheduled events
+-- lib: lists remove scheduled events marker
 -- Removes jobs of one state that are old enough, but not locked ones nor those that schedulers wait for.
 -- KEYS: 1 any key of the queue.
 -- ARGV: 1 base, 2 mode, 3 key of the state ("wait", "failed", ...), 4 finished, begun or made by then (ms),
@@ -70,6 +70,7 @@ else
   local count = window == 0 and -1 or window
   gone, kept, more = clean_set(rc('ZRANGEBYSCORE', key, 0, ARGV[4], 'LIMIT', skip, count), function() return true end)
 end
+if state == 'active' and #gone > 0 then L.wake_for_slot(B) end
 L.emit(B, 'cleaned', 'count', #gone)
 local reply = { kept, more and 1 or 0 }
 for _, id in ipairs(gone) do reply[#reply + 1] = id end

@@ -364,10 +364,8 @@ if completed + failed + others > 0 then
       if completed + failed > 0 and (wanted == 0 or limited == 0 and not blocked and due == 0) and rc('EXISTS', active) == 0 then
         rc('XADD', events, '*', 'event', 'drained')
       end
-    elseif wanted == 0 and meta[2] and not meta[1] and rc('LLEN', active) < tonumber(meta[2]) then
-      -- Nobody was woken for what waits while all slots of the queue were in use.
-      rc('ZADD', B .. 'marker', '0', '0')
     end
+    if wanted == 0 and meta[2] and not meta[1] and rc('LLEN', active) < tonumber(meta[2]) then cold().wake_for_slot(B) end
   end
   if L and L.delayed then L.wake_delayed(B) end
 end

@@ -246,7 +246,7 @@ func TestNobodyToWake(t *testing.T) {
 		opts   []audit.Option
 	}{
 		"paused":                {change: field("meta", "paused", "1")},
-		"no slot":               {change: all(field("meta", "concurrency", "1"), without("delayed", "5"))},
+		"no slot":               {change: field("meta", "concurrency", "1")},
 		"a worker looks":        {opts: []audit.Option{audit.Looking("q")}},
 		"a worker knows of it":  {change: all(with("wait", list("0:7")), onlyDelayed), opts: []audit.Option{audit.KnowsOf("q", time.UnixMilli(now+500))}},
 		"a worker looks before": {change: all(with("wait", list("0:7")), onlyDelayed), opts: []audit.Option{audit.KnowsOf("q", time.UnixMilli(now+1))}},

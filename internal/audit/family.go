@@ -57,9 +57,9 @@ func (a *auditor) parentOf(j *job) {
 		return
 	}
 	parent := a.job(pkey)
-	// A parent may have been removed, and another job have got its id; a
-	// child that failed without a trace is not waited for again.
-	if parent == nil || j.in("completed", "failed") || p.Remove && j.fields["failedReason"] != "" {
+	// A parent may have been removed, and another job have got its id; a child
+	// that leaves no trace when it fails is not waited for when it is retried.
+	if parent == nil || j.in("completed", "failed") || p.Remove {
 		return
 	}
 	born, _ := j.number("timestamp")

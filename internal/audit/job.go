@@ -117,8 +117,10 @@ func (a *auditor) started(q *queue, j *job) {
 		}
 	}
 	// One that left the active ones since may be there: the next check drops it.
+	// Then a new job may have got its id, if that is no number.
 	_, made := j.fields["atm"]
-	if slices.Contains(q.own["stalled"].Set, j.id) && !begun && !made && ats == 0 && !j.in("active") {
+	_, err := strconv.Atoi(j.id)
+	if slices.Contains(q.own["stalled"].Set, j.id) && err == nil && !begun && !made && ats == 0 {
 		a.report(RuleStalled, q.base+"stalled", "holds %q, which was never started", j.id)
 	}
 }

@@ -79,8 +79,10 @@ func (a *auditor) wake(q *queue) {
 		}
 	}
 	limit, err := strconv.Atoi(meta["concurrency"])
-	maxed := err == nil && len(q.ids("active")) >= limit
-	if waiting > 0 && !maxed {
+	if err == nil && len(q.ids("active")) >= limit {
+		return
+	}
+	if waiting > 0 {
 		a.report(RuleWake, q.base+"marker", "%d jobs wait, and no worker is woken", waiting)
 	}
 	if known, ok := a.knows[q.name]; ok {

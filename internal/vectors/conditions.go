@@ -230,22 +230,28 @@ func prioritizedUnnoticed(r *Record) bool {
 	return waitingUnnoticed(r) && r.is("prioritized").has(id) && !r.was("prioritized").has(id)
 }
 
-// slotUnnoticed: that holds because a job left its slot, of which the queue
-// had no other, and its worker took none.
+// slotUnnoticed: a job left its slot of a queue with a limited number of them,
+// its worker takes no other, and nobody is told of what waits or is delayed.
 func slotUnnoticed(r *Record) bool {
 	left := len(r.is("active").List) < len(r.was("active").List)
-	return waitingUnnoticed(r) && left && !r.given().FetchNext && r.is("meta").Hash["concurrency"] != ""
+	if !left || r.given().FetchNext || r.is("meta").Hash["concurrency"] == "" || r.paused() || r.maxed() {
+		return false
+	}
+	waiting := len(r.is("wait").List)+len(r.is("paused").List)+len(r.is("prioritized").Sorted) > 0
+	return waiting && !r.baseMarker() || !waiting && !r.delayedMarker()
+}
+
+// delayedMarker reports whether workers that wait are woken in time for the
+// earliest delayed job, if there is one.
+func (r *Record) delayedMarker() bool {
+	delayed := r.is("delayed").Sorted
+	return len(delayed) == 0 || slices.Contains(r.is("marker").Sorted, Member{"1", delayed[0].Score / 4096})
 }
 
 // delayedUnnoticed: a job was delayed, and the marker of the earliest delayed
 // job was not set because the same call took another job.
 func delayedUnnoticed(r *Record) bool {
-	delayed := r.is("delayed").Sorted
-	if len(delayed) == 0 || !strings.HasPrefix(string(r.Reply), "[[") {
-		return false
-	}
-	want := Member{"1", delayed[0].Score / 4096}
-	return !slices.Contains(r.is("marker").Sorted, want)
+	return strings.HasPrefix(string(r.Reply), "[[") && !r.delayedMarker()
 }
 
 // markerEndsFetch: the peer met a marker of BullMQ 4 where it looked for the

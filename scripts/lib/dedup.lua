@@ -1,4 +1,4 @@
--- needs: events delayed jobkeys
+-- needs: events delayed remove
 -- Deduplication when a job is added. `de:<dedup id>` names the job that holds the id, `dn:<dedup id>` is the job that is
 -- added when the holder is done. A table `d` describes what the new job asks for: `id`, `key` (de:), `next` (dn:), `ttl`
 -- (ms, 0: none), and the switches `extend`, `replace`, `keep_last`, `reschedule`. A table `job` is the new job: `id`,
@@ -57,7 +57,10 @@ local function replace(b, d, job)
     keep_next(b, d, job, cur)
     return cur
   end
-  L.delete_job(b .. cur)
+  local key = b .. cur
+  -- A holder may have got a parent since: it must not wait for a job that is gone.
+  L.detach(b, key, rc('HGET', key, 'parentKey'), false, job.now)
+  L.delete_job(key)
   L.emit(b, 'removed', 'jobId', cur, 'prev', 'delayed')
   emit_hit(b, d, job.id, cur)
   rc('DEL', d.next)

@@ -16,3 +16,10 @@ function L.wake_delayed(b)
   local first = rc('ZRANGE', b .. 'delayed', 0, 0, 'WITHSCORES')
   if first[2] then rc('ZADD', b .. 'marker', tonumber(first[2]) / 4096, '1') end
 end
+
+-- Wakes a worker for a slot that nobody is about to use, where their number is limited: for what came while all were in use, nobody was.
+function L.wake_for_slot(b)
+  local m = rc('HMGET', b .. 'meta', 'paused', 'concurrency')
+  if m[1] or not m[2] or rc('LLEN', b .. 'active') >= tonumber(m[2]) then return end
+  if rc('EXISTS', b .. 'wait', b .. 'paused', b .. 'prioritized') > 0 then L.wake(b, false) else L.wake_delayed(b) end
+end

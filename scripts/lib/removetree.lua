@@ -1,4 +1,4 @@
--- needs: remove events
+-- needs: remove events marker
 -- Removal of one job by name, with an event, and of its descendants if asked.
 
 -- Does a worker hold the job, or with `deep` one that it still waits for?
@@ -65,6 +65,7 @@ function L.remove_tree(b, id, parent, which, now, seen)
     end
   end
   local prev = L.take_out(b, id)
+  if prev == 'active' then L.wake_for_slot(b) end
   if h[2] then L.free_dedup(b, id, h[2]) end
   if L.delete_job(key) > 0 then L.emit_capped(b, 'removed', 'jobId', id, 'prev', prev) end
 end
