@@ -38,7 +38,7 @@ func (c *Client) await(ctx context.Context, queue, id string) ([]byte, error) {
 		}
 		select {
 		case fin := <-sub:
-			if fin.State != "" {
+			if fin.State != "" && !c.retried(ctx, queue, id, fin) {
 				return finish(queue, id, fin)
 			}
 		case <-tick.C:
@@ -48,6 +48,16 @@ func (c *Client) await(ctx context.Context, queue, id string) ([]byte, error) {
 			return nil, awaitError(queue, id, context.Cause(ctx))
 		}
 	}
+}
+
+// retried tells whether a job that was heard to have failed is to run again: the
+// word may be older than the call that waits, and the retry too.
+func (c *Client) retried(ctx context.Context, queue, id string, fin storage.Finish) bool {
+	if fin.State != storage.StateFailed {
+		return false
+	}
+	now, err := c.store.Finish(ctx, queue, id)
+	return err == nil && now.State == ""
 }
 
 func awaitError(queue, id string, err error) error {
