@@ -20,7 +20,7 @@ import (
 )
 
 var (
-	cronCases  = flag.Int("cron.cases", 1000, "how many patterns, zones and times are compared with Node's, in each group")
+	cronCases  = flag.Int("cron.cases", 600, "how many patterns, zones and times are compared with Node's, in each group")
 	cronRecord = flag.Bool("cron.record", false, "write what Node answers to runtime/cron/testdata")
 )
 

@@ -115,7 +115,7 @@ func (r *reader) nthWeekday(p *Pattern, at *place, text string) error {
 
 func (r *reader) lastWeekday(p *Pattern, at *place, item string) error {
 	if item == "L" {
-		return errors.New("L needs a day of the week before it, as in 5L")
+		return errors.New("it needs a day of the week before L, as in 5L")
 	}
 	v, err := r.number(at, strings.TrimSuffix(item, "L"))
 	if err != nil {
@@ -227,7 +227,7 @@ func (at *place) expected() string {
 // hashed reads H, H/n, H(a-b) and H(a-b)/n: a value, or the first of the steps.
 func (r *reader) hashed(at *place, base string, step *int, stepped bool) (low, high int, err error) {
 	if r.strict {
-		return 0, 0, errors.New("H is another time at each reading of the pattern: give the number itself")
+		return 0, 0, errors.New("an H is another time at each reading of the pattern: give the number itself")
 	}
 	low, high = at.low, at.high
 	switch at {
