@@ -232,22 +232,22 @@ func TestC051NoLockErrorsNearTheLocksEnd(t *testing.T) {
 		mu.Lock()
 		runs[job.ID]++
 		mu.Unlock()
-		timer := time.NewTimer(time.Duration(20+rand.IntN(60)) * time.Millisecond)
+		timer := time.NewTimer(time.Duration(200+rand.IntN(200)) * time.Millisecond) // renewed once, or not
 		defer timer.Stop()
 		<-timer.C
 		return hello(ctx, job)
-	}, Concurrency(50), LockDuration(400*time.Millisecond), StalledCheck(20*time.Millisecond, 1), WithHooks(Hooks{
+	}, Concurrency(50), LockDuration(time.Second), StalledCheck(20*time.Millisecond, 1), WithHooks(Hooks{
 		Stalled:  func(id string) { trouble.note("stalled " + id) },
 		LockLost: func(j *ActiveJob) { trouble.note("lost " + j.ID) },
 		Error:    func(err error) { trouble.note(err.Error()) },
 	}))
-	ps := make([]greet, 1000)
+	ps := make([]greet, 300)
 	for i := range ps {
 		ps[i].Name = fmt.Sprint(i)
 	}
 	_, err := k.task.AddMany(k.ctx, k.client, ps)
 	require.NoError(t, err)
-	k.settled(map[State]int{StateCompleted: 1000})
+	k.settled(map[State]int{StateCompleted: 300})
 	require.Empty(t, trouble.all())
 	mu.Lock()
 	defer mu.Unlock()
