@@ -5,10 +5,11 @@
 -- Hard is for removal in bulk: a parent in the same queue that has waited for this child alone goes with it, one in
 -- another queue is released without an event. Else a parent is released as if the child were done.
 
--- Frees the deduplication id that a job holds, and drops the job that was kept to follow it.
+-- Frees the deduplication id that a job holds, and drops the job that was kept to follow it; that one also when the id was freed before.
 function L.free_dedup(b, id, deid)
   local holder = b .. 'de:' .. deid
-  if rc('GET', holder) == id then rc('DEL', holder, b .. 'dn:' .. deid) end
+  local held = rc('GET', holder)
+  if not held or held == id then rc('DEL', holder, b .. 'dn:' .. deid) end
 end
 
 -- Makes the parent `pkey` no longer wait for the child `key`. `b` is the base of the child's queue.
