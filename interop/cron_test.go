@@ -157,7 +157,7 @@ func recordCases(t *testing.T, cases []cronCase) {
 }
 
 func generateCases(t *testing.T, n int, zones []string) []cronCase {
-	seed := uint64(time.Now().UnixNano())
+	seed := uint64(number(t, seedEnv, 1))
 	t.Logf("seed %d", seed)
 	g := cronGenerator{rand.New(rand.NewPCG(seed, 0))}
 	cases := make([]cronCase, n)
