@@ -3,6 +3,7 @@ package interop
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/bullmq-gen/bullmq-gen/internal/vectors"
@@ -22,8 +23,10 @@ var deviations = map[string]func(*world, call) string{
 	"queue.add": func(w *world, c call) string {
 		return cycles(w, c)
 	},
-	"flow.add":     otherFamilies,
-	"flow.addBulk": otherFamilies,
+	"flow.add":          otherFamilies,
+	"flow.addBulk":      otherFamilies,
+	"scheduler.upsert":  rescheduled,
+	"worker.getNextJob": func(w *world, c call) string { return slotTaken(w, benchWorkers[c.Args["worker"].(string)].queue) },
 	"queue.retryJobs": func(w *world, c call) string {
 		opts := c.Args["opts"].(Args)
 		q := c.Args["queue"].(string)
@@ -34,15 +37,7 @@ var deviations = map[string]func(*world, call) string{
 		}
 		return ""
 	},
-	"worker.moveToWait": func(w *world, c call) string {
-		if notHeld(w, c) != "" {
-			return "not held"
-		}
-		if prio := w.job(c.Args["queue"].(string), c.Args["id"].(string))["priority"]; prio != "0" && prio != "" {
-			return "a prioritized job that goes back to wait wakes a worker"
-		}
-		return ""
-	},
+	"worker.moveToWait":            notHeld,
 	"worker.moveToCompleted":       evicted,
 	"worker.moveToFailed":          evicted,
 	"worker.moveToDelayed":         notHeld,
@@ -80,7 +75,10 @@ var deviations = map[string]func(*world, call) string{
 		if why := lastOfMany(w, c); why != "" || c.Args["type"] == "completed" || c.Args["type"] == "failed" {
 			return why
 		}
-		if c.Args["limit"] != 0 && (c.Args["grace"] != 0 || c.Args["type"] == "active") {
+		spared := slices.ContainsFunc(w.ids(c.Args["queue"].(string), c.Args["type"].(string)), func(id string) bool {
+			return strings.HasPrefix(id, "repeat:") // the next job of a schedule
+		})
+		if c.Args["limit"] != 0 && (spared || c.Args["grace"] != 0 || c.Args["type"] == "active") {
 			return "a limit is of jobs that are removed, not of those looked at"
 		}
 		return ""
@@ -89,7 +87,14 @@ var deviations = map[string]func(*world, call) string{
 	"job.remove":                    removal,
 	"queue.remove":                  removal,
 	"job.removeUnprocessedChildren": removal,
-	"queue.drain":                   lastOfMany,
+	"queue.drain": func(w *world, c call) string {
+		for _, id := range w.ids(c.Args["queue"].(string), "wait", "paused") {
+			if strings.HasPrefix(id, "repeat:") {
+				return "the job that a schedule waits for stays in its list"
+			}
+		}
+		return lastOfMany(w, c)
+	},
 }
 
 // unlessThere leaves out an operation where a key of the queue exists.
@@ -100,6 +105,35 @@ func unlessThere(key, why string) func(*world, call) string {
 		}
 		return ""
 	}
+}
+
+// wakesMore are the operations that may wake a worker here and not in Node,
+// where work then waits until some worker's next look.
+var wakesMore = map[string]func(*world, call) bool{
+	// A changed or ended limit may let jobs start.
+	"queue.setGlobalConcurrency":    always,
+	"queue.removeGlobalConcurrency": always,
+	"queue.setGlobalRateLimit":      always,
+	"queue.removeGlobalRateLimit":   always,
+	"queue.removeRateLimitKey":      always,
+	// A place among those that the queue's concurrency allows gets free.
+	"worker.moveToCompleted":        limited,
+	"worker.moveToFailed":           limited,
+	"worker.moveToDelayed":          limited,
+	"worker.moveToWaitingChildren":  limited,
+	"job.remove":                    limited,
+	"queue.remove":                  limited,
+	"job.removeUnprocessedChildren": limited,
+	"queue.clean":                   limited,
+	// A prioritized job that goes back may be taken.
+	"worker.moveToWait": always,
+}
+
+func always(*world, call) bool { return true }
+
+// limited reports whether a queue has a limit of its own for jobs at once.
+func limited(w *world, _ call) bool {
+	return w.state["bull:"+mainQueue+":meta"].Hash["concurrency"] != "" || w.state["bull:"+kidsQueue+":meta"].Hash["concurrency"] != ""
 }
 
 // notHeld leaves out what can be done to held jobs only.
@@ -194,6 +228,52 @@ func evicted(w *world, c call) string {
 func (w *world) failed(key string) bool {
 	at := strings.LastIndex(key, ":")
 	return slices.ContainsFunc(w.state[key[:at]+":failed"].Sorted, func(m vectors.Member) bool { return m.Name == key[at+1:] })
+}
+
+// rescheduled leaves out schedules stored again where Node keeps the phase of
+// another interval, overwrites a finished job, or leaves one behind.
+func rescheduled(w *world, c call) string {
+	q, id := c.Args["queue"].(string), c.Args["id"].(string)
+	base := "bull:" + q + ":"
+	stored, there := w.state[base+"repeat:"+id]
+	if !there {
+		return ""
+	}
+	every, _ := c.Args["repeat"].(Args)["every"].(int)
+	if was, _ := strconv.Atoi(stored.Hash["every"]); every != 0 && was != every {
+		return "a schedule whose interval changes gets the phase of its new first job"
+	}
+	if _, paused := w.state[base+"meta"].Hash["paused"]; paused {
+		return "the job that waits in a paused queue is found and replaced"
+	}
+	for _, m := range w.state[base+"repeat"].Sorted {
+		if m.Name == id && m.Score <= float64(w.clock) {
+			return "storing a schedule again does not drop the job that is due"
+		}
+		if m.Name == id && every != 0 && m.Score > float64(w.clock)+2*float64(every) {
+			return "a slot that is further off than two intervals is set anew"
+		}
+	}
+	for _, job := range w.ids(q, "completed", "failed") {
+		if strings.HasPrefix(job, "repeat:"+id+":") {
+			return "a finished job with the id of a schedule's next one stays as it is"
+		}
+	}
+	return slotTaken(w, q)
+}
+
+// slotTaken leaves out what finds a schedule's next time taken: Node's stops there.
+func slotTaken(w *world, queue string) string {
+	base := "bull:" + queue + ":"
+	for _, m := range w.state[base+"repeat"].Sorted {
+		for key := range w.state {
+			ms, ok := strings.CutPrefix(key, base+"repeat:"+m.Name+":")
+			if at, err := strconv.ParseFloat(ms, 64); ok && err == nil && at > m.Score {
+				return "a schedule goes on with a later job when there is one with the id of its next"
+			}
+		}
+	}
+	return ""
 }
 
 // otherFamilies leaves out flows with a job that has another parent, that failed

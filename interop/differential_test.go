@@ -82,8 +82,9 @@ func logTally(t *testing.T, done map[string]int) {
 }
 
 // call is an operation that both peers are asked for, or one of those that the
-// test does itself: "clock" sets both clocks, "expire" deletes a key, "burn"
-// takes numbers of a queue's counter of ids.
+// test does itself: "clock" sets both clocks, "expire" deletes a key, "wake"
+// takes a marker as a waiting worker does, "burn" takes numbers of a queue's
+// counter of ids.
 type call struct {
 	Op   string
 	Args Args
@@ -144,8 +145,9 @@ func newBench(t *testing.T) *bench {
 		{StartNode(t, Node6, one.URL()), one.Client(t)}, {StartGo(t, two.URL()), two.Client(t)},
 	}}
 	for _, s := range b.sides {
+		// The first add of a queue announces the program; the worlds begin after that.
 		for _, q := range []string{mainQueue, kidsQueue} {
-			require.NoError(t, s.peer.Call(ctx, "queue.open", Args{"queue": q}, nil))
+			require.NoError(t, s.peer.Call(ctx, "queue.add", Args{"queue": q, "name": "first", "opts": Args{}}, nil))
 		}
 		for name, w := range benchWorkers {
 			args := Args{"worker": name, "queue": w.queue, "opts": w.opts, "backoff": Args{"mine": []int{700, 1400, 0}}}

@@ -171,3 +171,40 @@ func (g *generator) orphan(queue string) (string, bool) {
 	}
 	return some(g, ids)
 }
+
+var scheduleIDs = []string{"s1", "s2"}
+
+// schedule stores a schedule, removes one, or reads.
+func (g *generator) schedule() call {
+	q, id := g.queue(), pick(g, scheduleIDs...)
+	switch g.r.IntN(8) {
+	case 0, 1:
+		return call{"scheduler.remove", Args{"queue": q, "id": id}}
+	case 2:
+		return call{"scheduler.count", Args{"queue": q}}
+	}
+	repeat := Args{}
+	if g.chance(3) {
+		repeat["pattern"], repeat["tz"] = pick(g, "*/5 * * * * *", "0 * * * * *", "30 2 * * *"), "UTC"
+	} else {
+		repeat["every"] = pick(g, 700, 5000, 60_000)
+		if g.chance(4) {
+			repeat["offset"] = pick(g, 1, 300)
+		}
+	}
+	if g.chance(4) {
+		repeat["limit"] = g.r.IntN(3) + 1
+	}
+	if g.chance(6) { // a first job after the end is refused here
+		repeat["endDate"] = g.w.clock + int64(pick(g, 86_500_000, 200_000_000))
+	}
+	if g.chance(8) {
+		repeat["startDate"] = g.w.clock + int64(pick(g, 1000, 6000))
+	}
+	opts := g.options()
+	delete(opts, "delay")
+	delete(opts, "timestamp")
+	opts["attempts"] = g.r.IntN(3) + 1 // this module stores it as 0 when it is not given
+	template := Args{"name": "tick", "data": Args{"a": g.r.IntN(3)}, "opts": opts}
+	return call{"scheduler.upsert", Args{"queue": q, "id": id, "repeat": repeat, "template": template}}
+}

@@ -25,9 +25,11 @@ var choices = []choice{
 	{30, (*generator).add},
 	{4, (*generator).addBulk},
 	{5, (*generator).flow},
+	{5, (*generator).schedule},
 	{26, (*generator).take},
 	{36, (*generator).finish},
 	{2, (*generator).extend},
+	{16, (*generator).wake},
 	{10, (*generator).pass},
 	{4, (*generator).expire},
 	{3, (*generator).stalled},
@@ -108,6 +110,15 @@ func (g *generator) about(op string, args Args, states ...string) call {
 
 func (g *generator) take() call {
 	return call{"worker.getNextJob", Args{"worker": pick(g, "plain", "plain", "limited", "kids")}}
+}
+
+// wake takes a marker, so that the next one that is written is seen.
+func (g *generator) wake() call {
+	q := g.queue()
+	if _, there := g.w.state["bull:"+q+":marker"]; !there {
+		return call{}
+	}
+	return call{"wake", Args{"queue": q}}
 }
 
 // holding is a held job; false: there is none. Once in a while it is one that

@@ -1,6 +1,7 @@
 package interop
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullmq-gen/bullmq-gen/internal/vectors"
@@ -57,7 +59,44 @@ func (w *world) step(c call) []string {
 	})
 	w.state = states[0]
 	alike(states[0], states[1])
+	w.moreAwake(c, states)
 	return append(diff, vectors.Diff(states[0], states[1])...)
+}
+
+// moreAwake lets an operation wake a worker here that wakes none in Node, where
+// that is meant: Node's side then gets the marker too, so that what follows is
+// the same for both.
+func (w *world) moreAwake(c call, states [2]vectors.Keyspace) {
+	w.Helper()
+	if wakesMore[c.Op] == nil || !wakesMore[c.Op](w, c) {
+		return
+	}
+	for _, q := range []string{mainQueue, kidsQueue} {
+		key := "bull:" + q + ":marker"
+		want, have := states[0][key], states[1][key]
+		for _, m := range have.Sorted {
+			at := slices.IndexFunc(want.Sorted, func(other vectors.Member) bool { return other.Name == m.Name })
+			if at >= 0 && (m.Name == "0" || m.Score != w.due(q)) {
+				continue
+			}
+			require.NoError(w, w.sides[0].rdb.ZAdd(w.ctx, key, redis.Z{Member: m.Name, Score: m.Score}).Err())
+			if at >= 0 { // one of a time that has passed
+				want.Sorted = slices.Delete(slices.Clone(want.Sorted), at, at+1)
+			}
+			want.Type, want.Sorted = "zset", append(want.Sorted, m)
+			slices.SortFunc(want.Sorted, func(x, y vectors.Member) int { return cmp.Compare(x.Score, y.Score) })
+			states[0][key] = want
+		}
+	}
+}
+
+// due is when the first delayed job of a queue becomes due.
+func (w *world) due(queue string) float64 {
+	delayed := w.state["bull:"+queue+":delayed"].Sorted
+	if len(delayed) == 0 {
+		return 0
+	}
+	return delayed[0].Score / 4096
 }
 
 // both does something on both sides at once.
@@ -79,6 +118,10 @@ func (w *world) do(c call) []string {
 	case "clock":
 		w.clock += int64(c.Args["forward"].(int))
 		w.both(func(_ int, s *side) error { return s.peer.Call(w.ctx, "clock.set", Args{"ms": w.clock}, nil) })
+		return nil
+	case "wake": // as a worker does that waits for work
+		key := fmt.Sprintf("bull:%s:marker", c.Args["queue"])
+		w.both(func(_ int, s *side) error { return s.rdb.ZPopMin(w.ctx, key).Err() })
 		return nil
 	case "burn":
 		key := fmt.Sprintf("bull:%s:id", c.Args["queue"])
@@ -192,6 +235,7 @@ var answerViews = map[string]func(json.RawMessage) (any, error){
 	"queue.getJobs":            wholeJobs,
 	"worker.getNextJob":        wholeJobs,
 	"flow.add":                 flowIDs,
+	"scheduler.upsert":         addedIDs,
 	"flow.addBulk":             flowIDs,
 	"job.getDependencies":      unordered,
 }
@@ -219,7 +263,9 @@ func addedIDs(text json.RawMessage) (any, error) {
 	}
 	ids := make([]string, len(jobs))
 	for i, j := range jobs {
-		ids[i] = j.ID
+		if j != nil {
+			ids[i] = j.ID
+		}
 	}
 	return ids, nil
 }
@@ -255,6 +301,12 @@ func wholeJobs(text json.RawMessage) (any, error) {
 		}
 		if out[i], err = asItIs(b); err != nil {
 			return nil, err
+		}
+		if opts, ok := out[i].(map[string]any)["opts"].(map[string]any); ok {
+			delete(opts, "repeatJobKey") // Node shows it beside the options only
+			if opts["delay"] == 0. {
+				delete(opts, "delay")
+			}
 		}
 	}
 	return out, nil
