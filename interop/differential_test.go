@@ -35,10 +35,10 @@ const (
 // stored, emitted and answered after every single one. Where they differ, the
 // sequence is made as short as possible and shown.
 //
-// BULLMQ_SEED repeats a run, BULLMQ_OPS sets the number of operations.
+// BULLMQ_SEED chooses other sequences, BULLMQ_OPS sets the number of operations.
 func TestDifferential(t *testing.T) {
 	t.Parallel()
-	seed := number(t, seedEnv, time.Now().UnixNano())
+	seed := number(t, seedEnv, 1)
 	total := int(number(t, opsEnv, defaultOps))
 	t.Logf("%s=%d %s=%d", seedEnv, seed, opsEnv, total)
 	b := newBench(t)
