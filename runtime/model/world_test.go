@@ -197,9 +197,6 @@ func (q *queue) takeOut(id string) {
 	}
 }
 
-// full reports whether no job may be taken because of the queue's concurrency.
-func (q *queue) full() bool { return q.concurrency > 0 && len(q.active) >= q.concurrency }
-
 const (
 	perPriority = 1 << 32
 	perMilli    = 4096
