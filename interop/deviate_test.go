@@ -21,6 +21,9 @@ func deviates(w *world, c call) string {
 
 var deviations = map[string]func(*world, call) string{
 	"queue.add": func(w *world, c call) string {
+		if why := replacedChild(w, c); why != "" {
+			return why
+		}
 		return cycles(w, c)
 	},
 	"flow.add":          otherFamilies,
@@ -191,6 +194,10 @@ func descend(w *world, key string, depth int) string {
 		return why
 	}
 	for _, child := range children {
+		_, held := w.state[child+":lock"]
+		if held && !slices.Contains(w.state[key+":dependencies"].Set, child) {
+			return "a job that a worker holds is not removed with a parent that knows it as done"
+		}
 		if why := descend(w, child, depth+1); why != "" {
 			return why
 		}
@@ -259,6 +266,12 @@ func rescheduled(w *world, c call) string {
 			return "a finished job with the id of a schedule's next one stays as it is"
 		}
 	}
+	for _, job := range w.ids(q, "wait", "active", "prioritized") { // promoted before its time
+		ms, ok := strings.CutPrefix(job, "repeat:"+id+":")
+		if at, err := strconv.ParseInt(ms, 10, 64); ok && err == nil && at > w.clock {
+			return "a job that runs with the id of a schedule's next one stays as it is"
+		}
+	}
 	return slotTaken(w, q)
 }
 
@@ -321,6 +334,22 @@ func ancestor(w *world, key string, ids map[string]bool) bool {
 		}
 	}
 	return false
+}
+
+// replacedChild leaves out what takes the place of a delayed job that its parent
+// waits for.
+func replacedChild(w *world, c call) string {
+	d, _ := c.Args["opts"].(Args)["deduplication"].(Args)
+	if d["replace"] != true {
+		return ""
+	}
+	q := c.Args["queue"].(string)
+	holder := w.state[fmt.Sprintf("bull:%s:de:%s", q, d["id"])].Text
+	parent := w.job(q, holder)["parentKey"]
+	if slices.Contains(w.ids(q, "delayed"), holder) && slices.Contains(w.state[parent+":dependencies"].Set, "bull:"+q+":"+holder) {
+		return "no parent waits for a job that was replaced"
+	}
+	return ""
 }
 
 // cycles leaves out what would make a job its own ancestor.

@@ -26,7 +26,7 @@ const (
 )
 
 const (
-	defaultOps  = 3200 // in all
+	defaultOps  = 6000 // in all
 	sequenceOps = 160  // from one empty queue
 )
 

@@ -2,12 +2,13 @@ package interop
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
 var (
 	customIDs = []string{"c1", "c2", "c3", "c4", "a:b:c"}
-	dedupIDs  = []string{"d1", "d2", "d3"}
+	dedupIDs  = []string{"d1", "d2"}
 )
 
 func (g *generator) add() call {
@@ -19,8 +20,11 @@ func (g *generator) add() call {
 	switch g.r.IntN(8) {
 	case 0, 1:
 		g.parent(opts)
-	case 2, 3:
-		opts["deduplication"] = g.dedup()
+	case 2, 3, 4:
+		opts["deduplication"] = g.dedup(q)
+		if g.chance(2) { // where jobs are replaced
+			opts["delay"] = pick(g, 700, 5000)
+		}
 	}
 	return call{"queue.add", Args{"queue": q, "name": pick(g, "n", "m é"), "data": g.value(), "opts": opts}}
 }
@@ -88,19 +92,27 @@ func (g *generator) options() Args {
 	return opts
 }
 
-// dedup is one of the modes, or a mixture that both sides accept.
-func (g *generator) dedup() Args {
+// dedupModes are all that differ in what happens to a holder.
+var dedupModes = []Args{
+	{}, {"ttl": 600_000}, {"ttl": 600_000, "extend": true}, {"replace": true}, {"ttl": 1_200_000, "replace": true},
+	{"ttl": 600_000, "extend": true, "replace": true}, {"keepLastIfActive": true}, {"keepLastIfActive": true, "replace": true},
+}
+
+// dedup is one of the modes, more often one that does something to whoever
+// holds the id now.
+func (g *generator) dedup(queue string) Args {
 	d := Args{"id": pick(g, dedupIDs...)}
-	if g.chance(5) {
-		d["keepLastIfActive"] = true
-	} else if g.chance(2) {
-		d["ttl"] = pick(g, 600_000, 1_200_000)
-		if g.chance(2) {
-			d["extend"] = true
-		}
+	modes := dedupModes
+	holder := g.w.state[fmt.Sprintf("bull:%s:de:%s", queue, d["id"])].Text
+	switch {
+	case g.chance(2):
+	case slices.Contains(g.w.ids(queue, "delayed"), holder):
+		modes = dedupModes[3:6]
+	case slices.Contains(g.w.ids(queue, "active"), holder):
+		modes = dedupModes[6:]
 	}
-	if g.chance(3) {
-		d["replace"] = true
+	for k, v := range pick(g, modes...) {
+		d[k] = v
 	}
 	if g.chance(4) {
 		d["reschedule"] = true

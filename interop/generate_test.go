@@ -22,12 +22,12 @@ type choice struct {
 }
 
 var choices = []choice{
-	{30, (*generator).add},
-	{4, (*generator).addBulk},
-	{5, (*generator).flow},
-	{5, (*generator).schedule},
-	{26, (*generator).take},
-	{36, (*generator).finish},
+	{22, (*generator).add},
+	{2, (*generator).addBulk},
+	{4, (*generator).flow},
+	{4, (*generator).schedule},
+	{44, (*generator).take},
+	{50, (*generator).finish},
 	{2, (*generator).extend},
 	{16, (*generator).wake},
 	{10, (*generator).pass},
@@ -40,7 +40,7 @@ var choices = []choice{
 	{4, (*generator).patch},
 	{5, (*generator).remove},
 	{5, (*generator).unlink},
-	{3, (*generator).pause},
+	{2, (*generator).pause},
 	{2, (*generator).sweep},
 	{3, (*generator).settings},
 	{14, (*generator).read},
@@ -148,22 +148,22 @@ func (g *generator) finish() call {
 	if !ok {
 		return call{}
 	}
-	switch g.r.IntN(12) {
+	switch g.r.IntN(13) {
 	case 0, 1, 2, 3:
 		args["value"] = g.value()
 		return call{"worker.moveToCompleted", args}
 	case 4, 5, 6:
 		args["message"] = pick(g, "boom", "\"quoted\" é", "{}")
 		return call{"worker.moveToFailed", args}
-	case 7:
+	case 7, 8:
 		args["message"], args["unrecoverable"] = "hopeless", true
 		return call{"worker.moveToFailed", args}
-	case 8:
+	case 9:
 		args["timestamp"] = g.w.clock + int64(pick(g, -5, 0, 1, 700, 5000))
 		return call{"worker.moveToDelayed", args}
-	case 9:
-		return call{"worker.moveToWait", args}
 	case 10:
+		return call{"worker.moveToWait", args}
+	case 11:
 		return call{"worker.moveToWaitingChildren", args}
 	}
 	return call{"worker.forget", args}
