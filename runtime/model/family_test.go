@@ -129,7 +129,7 @@ func (q *queue) freeDedup(j *job) {
 	}
 }
 
-// locked reports whether a worker holds a job, or with deep one that it waits for.
+// locked reports whether a worker holds a job, or with deep one of its descendants.
 func (q *queue) locked(key string, deep bool, seen map[string]bool) bool {
 	_, j := q.find(key)
 	if j == nil || seen[key] {
@@ -139,7 +139,7 @@ func (q *queue) locked(key string, deep bool, seen map[string]bool) bool {
 	if j.token != "" {
 		return true
 	}
-	for child := range j.pending {
+	for _, child := range j.children("all") {
 		if deep && q.locked(child, deep, seen) {
 			return true
 		}

@@ -131,8 +131,6 @@ func TestRemovingTheLastChildReleasesTheParent(t *testing.T) {
 	})
 }
 
-// Jobs that name one another as children, and children that were given another
-// parent meanwhile, leave no one waiting.
 // A parent with a delay that is released by a removal is due by the clock that
 // the store was given.
 func TestRemovalReadsTheClockOfTheStore(t *testing.T) {
@@ -151,6 +149,8 @@ func TestRemovalReadsTheClockOfTheStore(t *testing.T) {
 	})
 }
 
+// Jobs that name one another as children, and children that were given another
+// parent meanwhile, leave no one waiting.
 func TestRemoveOfTangledFlows(t *testing.T) {
 	t.Parallel()
 	onServers(t, nil, func(b *bench) {
@@ -166,6 +166,22 @@ func TestRemoveOfTangledFlows(t *testing.T) {
 		b.childOf(b.key("q", "second"), b.key("q", "shared"))
 		require.NoError(b.t, b.Remove(b.ctx, "q", "first", true))
 		require.Equal(b.t, []string{"second"}, b.list("q", "wait"))
+	})
+}
+
+// A child that one parent knows as done may run again for another one: nobody
+// removes it under its worker.
+func TestRemoveSparesAChildThatRunsAgain(t *testing.T) {
+	t.Parallel()
+	onServers(t, nil, func(b *bench) {
+		b.waiting("q", "active", "again")
+		b.do("set", b.key("q", "again:lock"), "t")
+		b.in("q", "completed", "old", 1)
+		b.do("hset", b.key("q", "old:processed"), b.key("q", "again"), "1")
+		require.ErrorIs(b.t, b.Remove(b.ctx, "q", "old", true), storage.ErrLocked)
+		require.True(b.t, b.exists("q", "old"))
+		require.NoError(b.t, b.Remove(b.ctx, "q", "old", false))
+		require.Equal(b.t, []string{"again"}, b.list("q", "active"))
 	})
 }
 

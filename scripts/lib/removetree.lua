@@ -1,18 +1,6 @@
 -- needs: remove events marker
 -- Removal of one job by name, with an event, and of its descendants if asked.
 
--- Does a worker hold the job, or with `deep` one that it still waits for?
-function L.tree_locked(key, deep, seen)
-  if seen[key] then return false end
-  seen[key] = true
-  if rc('EXISTS', key .. ':lock') == 1 then return true end
-  if not deep then return false end
-  for _, child in ipairs(rc('SMEMBERS', key .. ':dependencies')) do
-    if L.tree_locked(child, deep, seen) then return true end
-  end
-  return false
-end
-
 -- Takes a job out of the state that it is in, and names it.
 function L.take_out(b, id)
   for _, set in ipairs({ 'completed', 'waiting-children', 'delayed', 'failed', 'prioritized' }) do
@@ -39,6 +27,19 @@ function L.children(key, all)
   end
   add(rc('SMEMBERS', key .. ':dependencies'))
   return out
+end
+
+-- Does a worker hold the job, or with `deep` one that would be removed with it? A child that is done may run again, for
+-- another parent.
+function L.tree_locked(key, deep, seen)
+  if seen[key] then return false end
+  seen[key] = true
+  if rc('EXISTS', key .. ':lock') == 1 then return true end
+  if not deep then return false end
+  for _, child in ipairs(L.children(key, true)) do
+    if L.tree_locked(child, deep, seen) then return true end
+  end
+  return false
 end
 
 -- Is a pending child spared: held by a worker, or failed?

@@ -1,0 +1,45 @@
+package redisq
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
+)
+
+// A delayed job that its parent waits for, and whose place another job takes by
+// its deduplication id, leaves the parent: it would wait for ever.
+func TestNoParentWaitsForAReplacedJob(t *testing.T) {
+	t.Parallel()
+	onServers(t, nil, func(b *bench) {
+		b.in("p", "waiting-children", "one", 1)
+		b.in("p", "waiting-children", "two", 1, "delay", "500")
+		delayed := func(parent string) storage.NewJob {
+			job := plainJob("child")
+			job.Delay = time.Minute
+			job.Dedup = &storage.Dedup{ID: "d" + parent, Replace: true}
+			if parent != "" {
+				job.Parent = &storage.Parent{ID: parent, Queue: "bull:p"}
+			}
+			return job
+		}
+		other := plainJob("other")
+		other.Parent = &storage.Parent{ID: "two", Queue: "bull:p"}
+		added, err := b.Add(b.ctx, "q", []storage.NewJob{delayed("one"), delayed("two"), other})
+		require.NoError(t, err)
+
+		taker := delayed("one")
+		taker.Parent = nil
+		replaced, err := b.Add(b.ctx, "q", []storage.NewJob{taker, delayed("two")})
+		require.NoError(t, err)
+		require.False(t, b.exists("q", added[0].ID))
+		require.False(t, b.exists("q", added[1].ID))
+		require.ElementsMatch(t, []string{replaced[0].ID, replaced[1].ID}, b.set("q", "delayed"))
+		require.Equal(t, []string{"one"}, b.list("p", "wait"), "nothing is left to wait for")
+		require.Equal(t, []string{"two"}, b.set("p", "waiting-children"))
+		require.ElementsMatch(t, []string{b.key("q", replaced[1].ID), b.key("q", added[2].ID)},
+			b.c.SMembers(b.ctx, b.key("p", "two:dependencies")).Val(), "the child that takes the place is waited for")
+	})
+}
