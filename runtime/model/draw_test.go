@@ -53,7 +53,7 @@ func (m *machine) anyRequest(t *rapid.T) request {
 	}
 	return request{
 		n:        m.added,
-		lifo:     rapid.IntRange(0, 4).Draw(t, "lifo") == 4,
+		lifo:     rapid.IntRange(0, 2).Draw(t, "lifo") == 2,
 		attempts: rapid.IntRange(0, 3).Draw(t, "attempts"),
 		backoff:  rapid.SampledFrom([]int64{0, 0, 1000, 60000}).Draw(t, "backoff"),
 		keepDone: keep("completed"),
@@ -140,6 +140,10 @@ func (m *machine) add(t *rapid.T) {
 	r := m.anyRequest(t)
 	r.place(t)
 	m.relate(t, q, &r)
+	m.addOne(t, q, r)
+}
+
+func (m *machine) addOne(t *rapid.T, q *queue, r request) {
 	h, err := m.api(q).Add(m.ctx, "job", payload{N: r.n}, r.options()...)
 	id, existing, want := q.add(r)
 	refused(t, want, err)
@@ -147,6 +151,18 @@ func (m *machine) add(t *rapid.T) {
 		require.Equal(t, id, h.ID)
 		require.Equal(t, existing, h.Existing)
 	}
+}
+
+// family gives a job that a worker holds children, and makes it wait for them.
+func (m *machine) family(t *rapid.T) {
+	h := m.anyHeld(t)
+	for range rapid.IntRange(1, 3).Draw(t, "children") {
+		r := m.anyRequest(t)
+		r.parent = h.queue + ":" + h.id
+		r.onFail = rapid.SampledFrom(policies).Draw(t, "on fail")
+		m.addOne(t, m.anyQueue(t), r)
+	}
+	m.finishOne(t, h, outcome{kind: "children"})
 }
 
 // task is one whose jobs yield to one another in the same way.

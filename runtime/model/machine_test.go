@@ -168,7 +168,7 @@ func (m *machine) anyHeld(t *rapid.T) *held {
 
 func anyOutcome(t *rapid.T) outcome {
 	o := outcome{
-		kind:  rapid.SampledFrom([]string{"done", "fail", "children", "final", "delay", "back", "limit", "done", "fail"}).Draw(t, "outcome"),
+		kind:  rapid.SampledFrom([]string{"done", "final", "fail", "children", "delay", "back", "limit", "done", "fail", "final", "done"}).Draw(t, "outcome"),
 		value: rapid.IntRange(0, 99).Draw(t, "value"),
 		ms:    rapid.SampledFrom([]int64{60000, 1000, 120000}).Draw(t, "ms"),
 	}
@@ -199,17 +199,26 @@ func (o outcome) err() error {
 	return nil
 }
 
-// finish finishes a job by hand.
-func (m *machine) finish(t *rapid.T) {
-	h := m.anyHeld(t)
-	o := anyOutcome(t)
-	if h.hand == nil {
-		t.Skip("it was not taken by hand")
+// finish finishes a job.
+func (m *machine) finish(t *rapid.T) { m.finishOne(t, m.anyHeld(t), anyOutcome(t)) }
+
+// finishOne finishes a job by hand, or by a call of the storage if it was taken so.
+func (m *machine) finishOne(t *rapid.T, h *held, o outcome) {
+	q, w := m.queues[h.queue], takers[h.by]
+	var err error
+	if h.hand != nil {
+		err = m.hands[h.queue][h.by].Finish(m.ctx, h.hand, o.value, o.err())
+	} else {
+		if o.kind == "limit" {
+			require.NoError(t, m.store.Hold(m.ctx, q.name, time.Duration(o.ms)*time.Millisecond))
+		}
+		req := m.request(w, 0)
+		req.Settle = []storage.Settlement{h.settlement(o)}
+		reply, serr := m.store.Settle(m.ctx, q.name, req)
+		require.NoError(t, serr)
+		err = reply.Errs[0]
 	}
-	q := m.queues[h.queue]
-	err := m.hands[h.queue][h.by].Finish(m.ctx, h.hand, o.value, o.err())
-	want := m.settleAll(q, []*held{h}, []outcome{o}, takers[h.by])[0]
-	refused(t, want, err)
+	refused(t, m.settleAll(q, []*held{h}, []outcome{o}, w)[0], err)
 }
 
 // settleAll settles jobs in the model as one call does, and forgets those that
@@ -340,7 +349,7 @@ func (h *held) settlement(o outcome) storage.Settlement {
 		s.Keep = kept(h.keepLost)
 	case o.kind == "delay":
 		s.Kind, s.Delay = storage.DelayedUntil, time.Duration(o.ms)*time.Millisecond
-	case o.kind == "back":
+	case o.kind == "back", o.kind == "limit":
 		s.Kind = storage.BackToWait
 	case o.kind == "children":
 		s.Kind = storage.WaitForChildren

@@ -15,10 +15,14 @@ import (
 	bullmq "github.com/bullmq-gen/bullmq-gen/runtime"
 )
 
+// rounds is how often the number of calls is made that rapid makes by default,
+// about 30: with few calls nothing rare happens.
+const rounds = 3
+
 // TestModel makes random calls, most of them on a Redis server and some on the
 // in-process one. What goes wrong is reduced and printed with its seed; longer:
 //
-//	go test ./runtime/model -rapid.checks=2000 -rapid.steps=60
+//	go test ./runtime/model -rapid.checks=2000
 func TestModel(t *testing.T) {
 	t.Parallel()
 	type place struct {
@@ -36,22 +40,27 @@ func TestModel(t *testing.T) {
 		}
 		m := newMachine(t, context.Background(), p.server, p.rdb)
 		defer m.close()
-		t.Repeat(m.actions())
+		actions := m.actions()
+		for range rounds {
+			t.Repeat(actions)
+		}
 	})
 }
 
 // actions are all calls, and the check after each. Those that the others need
 // are drawn more often.
 func (m *machine) actions() map[string]func(*rapid.T) {
+	idle := func(t *rapid.T) { m.idle(t, m.anyQueue(t)) }
 	all := m.operations()
 	maps.Copy(all, map[string]func(*rapid.T){
-		"add": m.add, "add another": m.add, "add more": m.add, "add many": m.addMany,
-		"take": m.take, "take more": m.take, "take again": m.take,
-		"finish": m.finish, "finish another": m.finish, "finish more": m.finish,
+		"add": m.add, "add a second": m.add, "add a third": m.add, "add a fourth": m.add, "add many": m.addMany,
+		"take": m.take, "take again": m.take, "take once more": m.take, "take later": m.take,
+		"finish": m.finish, "finish another": m.finish, "finish a third": m.finish, "finish a fourth": m.finish,
 		"settle": m.settle, "settle more": m.settle,
+		"family": m.family, "another family": m.family,
 		"extend": m.extend, "vanish": m.vanish, "recover": m.recover, "recover again": m.recover,
 		"wait": m.wait, "wait longer": m.wait,
-		"idle": func(t *rapid.T) { m.idle(t, m.anyQueue(t)) },
+		"idle": idle, "idle again": idle, "idle still": idle,
 	})
 	for name, action := range all {
 		all[name] = func(t *rapid.T) {
@@ -117,6 +126,9 @@ func (m *machine) checkSettings(t *rapid.T, q *queue) {
 		holder, err := api.DedupJob(m.ctx, id)
 		require.NoError(t, err)
 		require.Equal(t, q.held[id].id, holder, "holder of %s on queue %s", id, q.name)
+		ttl, err := m.rdb.PTTL(m.ctx, "bull:"+q.name+":de:"+id).Result()
+		require.NoError(t, err)
+		require.Equal(t, q.held[id].until > 0, ttl > 0, "holder of %s on queue %s for a time", id, q.name)
 	}
 	for _, s := range []bullmq.State{bullmq.StateCompleted, bullmq.StateFailed} {
 		metrics, err := api.Metrics(m.ctx, s)
