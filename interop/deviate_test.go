@@ -266,10 +266,12 @@ func rescheduled(w *world, c call) string {
 			return "a finished job with the id of a schedule's next one stays as it is"
 		}
 	}
-	for _, job := range w.ids(q, "wait", "active", "prioritized") { // promoted before its time
+	for _, job := range w.ids(q, "wait", "active", "prioritized", "delayed") { // promoted before its time
 		ms, ok := strings.CutPrefix(job, "repeat:"+id+":")
-		if at, err := strconv.ParseInt(ms, 10, 64); ok && err == nil && at > w.clock {
-			return "a job that runs with the id of a schedule's next one stays as it is"
+		at, err := strconv.ParseFloat(ms, 64)
+		next := vectors.Member{Name: id, Score: at}
+		if ok && err == nil && at > float64(w.clock) && !slices.Contains(w.state[base+"repeat"].Sorted, next) {
+			return "a job that began with the id of a schedule's next one stays as it is"
 		}
 	}
 	return slotTaken(w, q)
