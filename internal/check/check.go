@@ -28,6 +28,7 @@ func Packages(packages []*model.Package, o Options, l *diag.List) {
 			group(q, l)
 		}
 	}
+	scheduleIDs(packages, l)
 }
 
 // payloadTypes are the types that are payloads of some task.
@@ -45,6 +46,7 @@ func task(t *model.Task, payloads map[*model.Type]bool, o Options, l *diag.List)
 	retry(t, l)
 	dedup(t, l)
 	aliases(t, l)
+	schedules(t, l)
 	if !token.IsExported(t.GoName) {
 		l.Errorf(t.TypePos, "type %s is not exported, so the generated package cannot name it: begin its name with a capital letter", t.GoName)
 	}
@@ -54,6 +56,7 @@ func task(t *model.Task, payloads map[*model.Type]bool, o Options, l *diag.List)
 	w := &walk{l: l, payloads: payloads, typescript: o.TypeScript, seen: map[visit]bool{}}
 	payload(t, w, l)
 	keys(t, l)
+	zeroPayloads(t, l)
 	if t.Result != nil {
 		result(t, w, l)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bullmq-gen/bullmq-gen/internal/diag"
 	"github.com/bullmq-gen/bullmq-gen/internal/model"
+	bullmq "github.com/bullmq-gen/bullmq-gen/runtime"
 )
 
 // read reads a comment as if it stood in column 1 of line 1.
@@ -33,6 +34,9 @@ func read(text string) (*directives, *diag.List) {
 		found.task.Dedup = d.ReadDedup(l)
 	case "alias":
 		found.task.Aliases = d.ReadAlias(l)
+	case "schedule":
+		schedule, payload := d.ReadSchedule(l)
+		found.task.Schedules, found.payload = []*model.Schedule{schedule}, payload
 	case "queue":
 		d.ReadQueue(found.queue, l)
 	}
@@ -40,9 +44,9 @@ func read(text string) (*directives, *diag.List) {
 }
 
 type directives struct {
-	task   *model.Task
-	queue  *model.Queue
-	result *Arg
+	task            *model.Task
+	queue           *model.Queue
+	result, payload *Arg
 }
 
 // Whatever a comment says, it is read or refused, at a place within it, and
@@ -53,6 +57,8 @@ func FuzzDirective(f *testing.F) {
 		"//bullmq:retry attempts=5 backoff=exponential:1s jitter=0.2 max=1m",
 		"//bullmq:retry backoff=custom:x", "//bullmq:dedup ttl=10m extend replace keep-last reschedule",
 		"//bullmq:alias a \"b c\" `d`", "//bullmq:queue limit=100/1m concurrency=20 keep-failed=none",
+		"//bullmq:schedule \"0 9 * * MON\" id=weekly tz=Europe/Paris limit=3 payload=P", "//bullmq:schedule @daily start=2026-03-01 end=2026-03-01T09:00:00Z",
+		"//bullmq:schedule every=90s offset=1s", "//bullmq:schedule * *", "//bullmq:schedule \"\" tz= id=a:1 start=0000-01-01",
 		"// bullmq:task", "//bullmq:", "//bullmq:task \"", "//bullmq:task \"a=b\"", "//bullmq:tsk =", "//bullmq:queue =\t=",
 		"//bullmq:task q/a\x00b", "//bullmq:task \"result=\\xff\"", "//bullmq:retry jitter=1e-400", "//bullmq:task é/é é=é",
 	} {
@@ -90,6 +96,16 @@ func (found *directives) check(t *testing.T) {
 	}
 	if d := task.Dedup; d != nil {
 		durations = append(durations, d.TTL)
+	}
+	for _, s := range task.Schedules {
+		durations = append(durations, s.Every, s.Offset)
+		require.False(t, s.Broken)
+		for _, at := range []time.Time{s.Start, s.End} {
+			require.True(t, at.IsZero() || at.UnixMilli() > 0 && at.Equal(at.Truncate(time.Millisecond)), at)
+		}
+		if s.Cron != "" {
+			require.NoError(t, bullmq.ScheduleSpec{Cron: s.Cron, TZ: s.TZ}.Check(time.Time{}))
+		}
 	}
 	for _, d := range durations {
 		require.True(t, d == 0 || d >= time.Millisecond && d%time.Millisecond == 0, d)

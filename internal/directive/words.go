@@ -10,15 +10,16 @@ import (
 
 // words are the directives and the keys that each takes.
 var words = map[string][]string{
-	"task":  {"result", "lifo", "size-limit", "timeout", "ttl", "keep-completed", "keep-failed"},
-	"retry": {"attempts", "backoff", "jitter", "max"},
-	"dedup": {"ttl", "extend", "replace", "keep-last", "reschedule"},
-	"alias": nil,
-	"queue": {"limit", "group", "concurrency", "keep-completed", "keep-failed"},
+	"task":     {"result", "lifo", "size-limit", "timeout", "ttl", "keep-completed", "keep-failed"},
+	"retry":    {"attempts", "backoff", "jitter", "max"},
+	"dedup":    {"ttl", "extend", "replace", "keep-last", "reschedule"},
+	"alias":    nil,
+	"schedule": {"every", "offset", "id", "tz", "limit", "start", "end", "payload"},
+	"queue":    {"limit", "group", "concurrency", "keep-completed", "keep-failed"},
 }
 
 // later are directives and keys that are planned, and that this version refuses.
-var later = map[string]bool{"schedule": true, "upgrade": true, "children": true}
+var later = map[string]bool{"upgrade": true, "children": true}
 
 // Known reports a directive that there is none of.
 func (d *Directive) Known(l *diag.List) bool {

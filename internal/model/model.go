@@ -80,6 +80,7 @@ type Task struct {
 	KeepCompleted, KeepFailed *Retention
 	Retry                     *Retry
 	Dedup                     *Dedup
+	Schedules                 []*Schedule // in the order of the source
 }
 
 // Alias is an earlier name of a task.
@@ -132,6 +133,28 @@ type Dedup struct {
 	Broken                                bool // it has an error, which is reported already
 	TTL                                   time.Duration
 	Extend, Replace, KeepLast, Reschedule bool
+}
+
+// Schedule is a schedule directive: by Cron, or Every so often, it adds a job.
+type Schedule struct {
+	Places        // of the arguments; that of the pattern has the key "cron"
+	Broken bool   // it has an error, which is reported already
+	ID     string // as it is written, or the name of the task
+
+	Cron, TZ      string
+	Every, Offset time.Duration
+	Limit         int
+	Start, End    time.Time // in UTC; zero: none
+	// Payload is where the payload of its jobs comes from; nil: it is the type's
+	// zero value.
+	Payload *Given
+}
+
+// Given is a declaration of the annotated package that gives a payload.
+type Given struct {
+	Name string
+	Call bool // it is a function
+	Err  bool // which returns an error too
 }
 
 // RateLimit is at most Max jobs in each Per.

@@ -194,7 +194,7 @@ func (r *reader) constValue(s *ast.ValueSpec, q *model.Queue) bool {
 func (r *reader) once(lines []*directive.Directive) {
 	seen := map[string]bool{}
 	for _, d := range lines {
-		if seen[d.Name] && d.Name != "alias" {
+		if seen[d.Name] && d.Name != "alias" && d.Name != "schedule" {
 			hint := "write it once, with all its keys"
 			if d.Name == "task" {
 				hint = "for a second task declare a second type, which may be an alias: type Other = This"

@@ -15,6 +15,7 @@ func (r *reader) readType(s *ast.TypeSpec, doc string, lines []*directive.Direct
 	r.once(lines)
 	t := &model.Task{GoName: s.Name.Name, TypePos: r.position(s.Name.Pos()), Doc: doc}
 	var task *directive.Directive
+	var payloads []*directive.Arg // of the schedules, as they are written
 	for _, d := range lines {
 		switch d.Name {
 		case "task":
@@ -28,6 +29,10 @@ func (r *reader) readType(s *ast.TypeSpec, doc string, lines []*directive.Direct
 			t.Dedup = d.ReadDedup(r.l)
 		case "alias":
 			t.Aliases = append(t.Aliases, d.ReadAlias(r.l)...)
+		case "schedule":
+			schedule, payload := d.ReadSchedule(r.l)
+			t.Schedules = append(t.Schedules, schedule)
+			payloads = append(payloads, payload)
 		case "queue":
 			r.l.Errorf(d.Pos, "%s belongs above a string constant, not above a type", d)
 		}
@@ -42,6 +47,7 @@ func (r *reader) readType(s *ast.TypeSpec, doc string, lines []*directive.Direct
 	}
 	if r.readPayload(s, t) {
 		r.out.Tasks = append(r.out.Tasks, t)
+		r.readSchedules(s, t, payloads)
 	}
 }
 
