@@ -15,11 +15,15 @@ type Options struct {
 	TypeScript bool
 }
 
-// Packages puts the tasks of each package to their queues and checks them.
+// Packages puts the tasks of each package to their queues and the tasks of
+// children into the slots of their parents, and checks them.
 func Packages(packages []*model.Package, o Options, l *diag.List) {
 	payloads := payloadTypes(packages)
 	for _, p := range packages {
 		join(p, l)
+	}
+	children(packages, l)
+	for _, p := range packages {
 		for _, t := range p.Tasks {
 			task(t, payloads, o, l)
 		}

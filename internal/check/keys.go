@@ -77,8 +77,8 @@ func keys(t *model.Task, l *diag.List) {
 
 func unknownWord(k model.Key, l *diag.List) {
 	word := k.Word.Text
-	if strings.HasPrefix(word, "onfail=") {
-		l.Errorf(k.Word.Pos, "the tag %q is not supported yet by this version of bullmq-gen: remove it", word)
+	if strings.HasPrefix(word, model.WordOnFail) {
+		l.Errorf(k.Word.Pos, "the tag %q is for slots: it belongs to a field of a struct that children= names", word)
 		return
 	}
 	l.Errorf(k.Word.Pos, "unknown word %q in the bullmq tag of field %s%s", word, k.Field().Name, naming.DidYouMean(word, directive.TagWords))

@@ -28,6 +28,7 @@ func Outputs(outputs []*model.Output, l *diag.List) {
 		}
 	}
 	sharedQueues(outputs, l)
+	foreign(outputs, l)
 }
 
 // sharedQueues warns of queues whose tasks go to several outputs. A worker

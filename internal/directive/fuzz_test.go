@@ -27,7 +27,7 @@ func read(text string) (*directives, *diag.List) {
 	}
 	switch d.Name {
 	case "task":
-		found.result = d.ReadTask(found.task, l)
+		found.result, found.children = d.ReadTask(found.task, l)
 	case "retry":
 		found.task.Retry = d.ReadRetry(l)
 	case "dedup":
@@ -44,16 +44,16 @@ func read(text string) (*directives, *diag.List) {
 }
 
 type directives struct {
-	task            *model.Task
-	queue           *model.Queue
-	result, payload *Arg
+	task                      *model.Task
+	queue                     *model.Queue
+	result, children, payload *Arg
 }
 
 // Whatever a comment says, it is read or refused, at a place within it, and
 // what is read is what the runtime accepts.
 func FuzzDirective(f *testing.F) {
 	for _, seed := range []string{
-		"//bullmq:task emails/send result=R lifo size-limit=64KiB timeout=30s ttl=1h keep-completed=1000,168h",
+		"//bullmq:task emails/send result=R children=C lifo size-limit=64KiB timeout=30s ttl=1h keep-completed=1000,168h",
 		"//bullmq:retry attempts=5 backoff=exponential:1s jitter=0.2 max=1m",
 		"//bullmq:retry backoff=custom:x", "//bullmq:dedup ttl=10m extend replace keep-last reschedule",
 		"//bullmq:alias a \"b c\" `d`", "//bullmq:queue limit=100/1m concurrency=20 keep-failed=none",

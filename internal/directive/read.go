@@ -18,13 +18,16 @@ func into[T any](dst *T, parse func(string) (T, error)) func(string) error {
 
 func duration(dst *time.Duration) func(string) error { return into(dst, parseDuration) }
 
-// ReadTask reads a task directive into t. It returns the argument result=, or nil.
-func (d *Directive) ReadTask(t *model.Task, l *diag.List) (result *Arg) {
+// ReadTask reads a task directive into t. It returns the arguments that name
+// types, result= and children=, or nil for one that is not there.
+func (d *Directive) ReadTask(t *model.Task, l *diag.List) (result, children *Arg) {
 	t.Pos = d.Pos
 	named := false
-	places, _ := d.read(setters{
+	later := func(string) error { return nil } // read by the caller
+	d.read(setters{
 		values: map[string]func(string) error{
-			"result":         func(string) error { return nil },
+			"result":         later,
+			"children":       later,
 			"size-limit":     into(&t.SizeLimit, parseSize),
 			"timeout":        duration(&t.Timeout),
 			"ttl":            duration(&t.TTL),
@@ -44,11 +47,13 @@ func (d *Directive) ReadTask(t *model.Task, l *diag.List) (result *Arg) {
 	if !named {
 		l.Errorf(d.Pos, "%s needs a queue and a name: write %s QUEUE/NAME", d, d)
 	}
-	if !places.Has("result") {
-		return nil
-	}
+	return d.argument("result"), d.argument("children")
+}
+
+// argument is the first one with the key, or nil.
+func (d *Directive) argument(key string) *Arg {
 	for i, a := range d.Args {
-		if a.Key == "result" {
+		if a.Key == key {
 			return &d.Args[i]
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 // words are the directives and the keys that each takes.
 var words = map[string][]string{
-	"task":     {"result", "lifo", "size-limit", "timeout", "ttl", "keep-completed", "keep-failed"},
+	"task":     {"result", "children", "lifo", "size-limit", "timeout", "ttl", "keep-completed", "keep-failed"},
 	"retry":    {"attempts", "backoff", "jitter", "max"},
 	"dedup":    {"ttl", "extend", "replace", "keep-last", "reschedule"},
 	"alias":    nil,
@@ -19,7 +19,7 @@ var words = map[string][]string{
 }
 
 // later are directives and keys that are planned, and that this version refuses.
-var later = map[string]bool{"upgrade": true, "children": true}
+var later = map[string]bool{"upgrade": true}
 
 // Known reports a directive that there is none of.
 func (d *Directive) Known(l *diag.List) bool {

@@ -25,6 +25,8 @@ type Package struct {
 	Imports []Import
 	Queues  []*Queue
 	Tasks   []*Task
+	// Output is the package that the API goes to, or nil when there is none.
+	Output *Output
 }
 
 // Import is one import declaration.
@@ -71,6 +73,14 @@ type Task struct {
 	// Result is nil when the task has none.
 	Result    *Type
 	ResultPos token.Position
+
+	// Children is the struct whose fields are the slots for the children that
+	// the task's jobs wait for, or nil.
+	Children    *Type
+	ChildrenPos token.Position
+	Slots       []*Slot // in the order of the source
+	// Child is true when the task has a slot of another one.
+	Child bool
 
 	Aliases []Alias
 

@@ -34,6 +34,7 @@ func Outputs(c Config, loaded *Loaded, out string, l *diag.List) []*model.Output
 		}
 		reportCycle(c, loaded, p, o, l)
 		o.Packages = append(o.Packages, p)
+		p.Output = o
 	}
 	return outputs
 }

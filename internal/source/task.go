@@ -21,7 +21,9 @@ func (r *reader) readType(s *ast.TypeSpec, doc string, lines []*directive.Direct
 		case "task":
 			if task == nil {
 				task = d
-				r.readResult(s, t, d.ReadTask(t, r.l))
+				result, children := d.ReadTask(t, r.l)
+				r.readResult(s, t, result)
+				r.readChildren(s, t, children)
 			}
 		case "retry":
 			t.Retry = d.ReadRetry(r.l)
@@ -73,31 +75,47 @@ func isRawMessage(t types.Type) bool {
 	return ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == "encoding/json" && n.Obj().Name() == "RawMessage"
 }
 
-// readResult resolves result=T as if T stood in the file of the type.
+// readResult resolves result=T.
 func (r *reader) readResult(s *ast.TypeSpec, t *model.Task, arg *directive.Arg) {
 	if arg == nil {
 		return
 	}
 	t.ResultPos = arg.ValuePos
-	if arg.Value == "" {
-		r.l.Errorf(arg.Pos, "result needs a type: write result=T, or leave it out when the task has no result")
+	var failed bool
+	t.Result, failed = r.typeIn(s, arg, "the task has no result")
+	t.Broken = t.Broken || failed
+}
+
+// readChildren resolves children=T.
+func (r *reader) readChildren(s *ast.TypeSpec, t *model.Task, arg *directive.Arg) {
+	if arg == nil {
 		return
+	}
+	t.ChildrenPos = arg.ValuePos
+	t.Children, _ = r.typeIn(s, arg, "its jobs wait for no others")
+}
+
+// typeIn resolves key=T as if T stood in the file of the type. It reports what
+// is not a type; failed is true when the type checker makes nothing of it.
+func (r *reader) typeIn(s *ast.TypeSpec, arg *directive.Arg, without string) (t *model.Type, failed bool) {
+	if arg.Value == "" {
+		r.l.Errorf(arg.Pos, "%s needs a type: write %s=T, or leave it out when %s", arg.Key, arg.Key, without)
+		return nil, false
 	}
 	tv, err := types.Eval(r.pkg.Fset, r.pkg.Types, s.Pos(), arg.Value)
 	if err != nil {
-		t.Broken = true
 		message := evalMessage(err)
 		if strings.HasPrefix(message, "undefined") {
-			message += importHint(arg.Value)
+			message += importHint(arg)
 		}
-		r.l.Errorf(arg.ValuePos, "result=%s: %s", arg.Value, message)
-		return
+		r.l.Errorf(arg.ValuePos, "%s=%s: %s", arg.Key, arg.Value, message)
+		return nil, true
 	}
 	if !tv.IsType() {
-		r.l.Errorf(arg.ValuePos, "result=%s is not a type", arg.Value)
-		return
+		r.l.Errorf(arg.ValuePos, "%s=%s is not a type", arg.Key, arg.Value)
+		return nil, false
 	}
-	t.Result = r.types.of(tv.Type)
+	return r.types.of(tv.Type), false
 }
 
 // evalMessage is the error without the position in the made-up file.
@@ -114,9 +132,11 @@ func evalMessage(err error) string {
 
 // importHint says what to do about the type of a package that the file does
 // not import, and cannot import for a comment's sake.
-func importHint(expr string) string {
-	if at := strings.IndexByte(expr, '.'); at > 0 && token.IsIdentifier(strings.TrimLeft(expr[:at], "*[]")) {
-		return "; for a type of another package declare an alias here, type Result = " + strings.TrimLeft(expr, "*[]") + ", and write result=Result"
+func importHint(arg *directive.Arg) string {
+	expr := strings.TrimLeft(arg.Value, "*[]")
+	if at := strings.IndexByte(expr, '.'); at > 0 && token.IsIdentifier(expr[:at]) {
+		name := strings.ToUpper(arg.Key[:1]) + arg.Key[1:]
+		return "; for a type of another package declare an alias here, type " + name + " = " + expr + ", and write " + arg.Key + "=" + name
 	}
 	return "; declare it in this package"
 }

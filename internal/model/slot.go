@@ -1,0 +1,73 @@
+package model
+
+import "go/token"
+
+// Slot is a place for children of a task: a field of the struct that the
+// task's children= names.
+type Slot struct {
+	// Name is what the storage and peers know the slot by.
+	Name  string
+	Field *Field
+	Kind  SlotKind
+	// Type is the type that is written for a child, and Task the task of it;
+	// both are nil when the field is no slot, which is reported then.
+	Type *Type
+	Task *Task
+	// Queue and Package are those of Task.
+	Queue   *Queue
+	Package *Package
+	// OnFail is what the tag says of children that fail, or "".
+	OnFail Policy
+	// Pos is that of the field, or of children= when the field cannot be changed.
+	Pos token.Position
+}
+
+// SlotKind is how many children a slot has.
+type SlotKind uint8
+
+// The kinds of slots.
+const (
+	One      SlotKind = iota // T: exactly one
+	Optional                 // *T: one or none
+	Many                     // []T: any number, in an order
+	Keyed                    // map[string]T: any number, by a key
+)
+
+// WordOnFail is what the word of a slot's tag begins with.
+const WordOnFail = "onfail="
+
+// Policy is what a job does when one of its children fails for good.
+type Policy string
+
+// The policies.
+const (
+	Wait     Policy = "wait"     // go on waiting; so it does without a word too
+	Fail     Policy = "fail"     // fail too
+	Continue Policy = "continue" // begin at once
+	Ignore   Policy = "ignore"   // count the child as done, and keep why it failed
+	Remove   Policy = "remove"   // count the child as done, and keep nothing
+)
+
+// Policies are all policies, by their words.
+var Policies = []string{string(Fail), string(Continue), string(Ignore), string(Remove), string(Wait)}
+
+// Parent is true when jobs of the task wait for children.
+func (t *Task) Parent() bool { return len(t.Slots) > 0 }
+
+// InFlow is true when jobs of the task are parents or children.
+func (t *Task) InFlow() bool { return t.Child || t.Parent() }
+
+// Outcome is true when a handler of t gets an outcome for each child in the
+// slot: a child may have no result, although t's handler runs.
+func (t *Task) Outcome(s *Slot) bool {
+	for _, other := range t.Slots {
+		if other.OnFail == Continue {
+			return true // when a child fails, no matter what others are doing
+		}
+	}
+	return s.OnFail == Ignore || s.OnFail == Remove && s.Kind == One
+}
+
+// Silent is true when a handler of t has nothing to learn from a slot: its
+// children have no results, and none of them may fail without t.
+func (t *Task) Silent(s *Slot) bool { return s.Task.Result == nil && !t.Outcome(s) }
