@@ -25,15 +25,17 @@ func TestCompatibility(t *testing.T) {
 		}
 		cases[c.name] = c
 	}
-	r, err := bullmqgen.Generate(context.Background(), bullmqgen.Config{Dir: module, Patterns: []string{"./..."}, Out: "gen", Env: goEnv()})
-	require.NoError(t, err)
-	require.False(t, r.Failed(), "%v", r.Diagnostics)
 	documents := map[string]*manifest.Document{}
-	for _, f := range r.Files {
-		if filepath.Base(f.Path) == manifest.FileName {
-			d, err := manifest.Parse(f.Content)
-			require.NoError(t, err)
-			documents[r.Relative(filepath.Dir(filepath.Dir(f.Path)))] = d
+	for _, version := range []string{"before", "after"} { // two of one task in one run are an error
+		r, err := bullmqgen.Generate(context.Background(), bullmqgen.Config{Dir: module, Patterns: []string{"./.../" + version}, Out: "gen", Env: goEnv()})
+		require.NoError(t, err)
+		require.False(t, r.Failed(), "%v", r.Diagnostics)
+		for _, f := range r.Files {
+			if filepath.Base(f.Path) == manifest.FileName {
+				d, err := manifest.Parse(f.Content)
+				require.NoError(t, err)
+				documents[r.Relative(filepath.Dir(filepath.Dir(f.Path)))] = d
+			}
 		}
 	}
 	for name, c := range cases {

@@ -141,6 +141,7 @@ func (c *comparison) task(queue string, was *Task) {
 			c.add(Safe, queue, was.Name, "the alias %s is gone: see that no job of that name is left", a)
 		}
 	}
+	c.schedules(queue, was, now)
 	c.data(queue, was, now)
 	c.result(queue, was, now)
 }

@@ -78,6 +78,7 @@ type Task struct {
 	Go          Place       `json:"go"`
 	Options     *JobOptions `json:"options,omitempty"`
 	Keys        *Keys       `json:"keys,omitempty"`
+	Schedules   []*Schedule `json:"schedules,omitempty"` // sorted by id
 	// Data and Result are schemas that stand for themselves. A task without a
 	// result has none.
 	Data   *Schema `json:"data"`

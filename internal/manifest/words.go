@@ -40,6 +40,9 @@ func Words(q *Queue, t *Task) []string {
 	if len(t.Aliases) > 0 {
 		w.add("alias=%s", strings.Join(t.Aliases, ","))
 	}
+	for _, s := range t.Schedules {
+		w.add("%s", s.words())
+	}
 	return w
 }
 
