@@ -49,13 +49,17 @@ func (d Diagnostic) String() string {
 func diagnostics(l *diag.List) []Diagnostic {
 	var all []Diagnostic
 	for _, d := range l.Sorted() {
-		severity := SeverityError
-		if d.Severity == diag.Warning {
-			severity = SeverityWarning
-		}
-		all = append(all, Diagnostic{d.Pos.Filename, d.Pos.Line, d.Pos.Column, severity, d.Message})
+		all = append(all, diagnosticOf(d))
 	}
 	return all
+}
+
+func diagnosticOf(d diag.Diagnostic) Diagnostic {
+	severity := SeverityError
+	if d.Severity == diag.Warning {
+		severity = SeverityWarning
+	}
+	return Diagnostic{d.Pos.Filename, d.Pos.Line, d.Pos.Column, severity, d.Message}
 }
 
 // Failed is true when a diagnostic is an error. There are no files then.

@@ -38,10 +38,14 @@ func group(q *model.Queue, l *diag.List) {
 		return
 	}
 	hint := ""
-	if names := slices.Sorted(maps.Keys(near)); len(names) > 0 {
+	names := slices.Sorted(maps.Keys(near))
+	if len(names) > 0 {
 		hint = naming.DidYouMean(q.Group, names)
 	}
 	l.Errorf(pos, "group=%s: no task of queue %q has a field of that name%s", q.Group, q.Name, hint)
+	if field := naming.Nearest(q.Group, names); field != "" {
+		l.Suggest("group="+q.Group, "group="+field)
+	}
 }
 
 // groupField checks the field of one task.

@@ -82,6 +82,7 @@ func unknownWord(k model.Key, l *diag.List) {
 		return
 	}
 	l.Errorf(k.Word.Pos, "unknown word %q in the bullmq tag of field %s%s", word, k.Field().Name, naming.DidYouMean(word, directive.TagWords))
+	l.Suggest(word, naming.Nearest(word, directive.TagWords))
 }
 
 // key checks one tagged field.

@@ -25,6 +25,9 @@ type Diagnostic struct {
 	Pos      token.Position
 	Severity Severity
 	Message  string
+	// Old is text at Pos that New in its place would cure, when that much is
+	// known; both are "" otherwise.
+	Old, New string
 }
 
 // List collects diagnostics. The zero value is ready for use.
@@ -45,6 +48,16 @@ func (l *List) Warnf(pos token.Position, format string, args ...any) {
 	l.add(pos, Warning, format, args)
 }
 
+// Suggest says that the last diagnostic is cured by new in place of old, which
+// stands at its position. It says nothing when new is "".
+func (l *List) Suggest(old, new string) {
+	if new == "" {
+		return
+	}
+	last := &l.all[len(l.all)-1]
+	last.Old, last.New = old, new
+}
+
 func (l *List) add(pos token.Position, s Severity, format string, args []any) {
 	args = slices.Clone(args)
 	for i, a := range args {
@@ -56,7 +69,7 @@ func (l *List) add(pos token.Position, s Severity, format string, args []any) {
 	if l.Base != "" { // what others say may name files too
 		message = strings.ReplaceAll(message, l.Base+string(filepath.Separator), "")
 	}
-	l.all = append(l.all, Diagnostic{l.short(pos), s, message})
+	l.all = append(l.all, Diagnostic{Pos: l.short(pos), Severity: s, Message: message})
 }
 
 // short names the file relative to Base, with slashes on every system, unless

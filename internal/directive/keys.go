@@ -70,6 +70,7 @@ func (d *Directive) positional(s setters, a Arg, l *diag.List) {
 		return
 	}
 	l.Errorf(a.Pos, "unexpected %q in %s%s", a.Text, d, naming.DidYouMean(a.Text, words[d.Name]))
+	l.Suggest(a.Text, naming.Nearest(a.Text, words[d.Name]))
 }
 
 func (d *Directive) unknown(key string, pos token.Position, l *diag.List) {
@@ -85,6 +86,7 @@ func (d *Directive) unknown(key string, pos token.Position, l *diag.List) {
 		}
 	}
 	l.Errorf(pos, "unknown key %q in %s%s", key, d, naming.DidYouMean(key, words[d.Name]))
+	l.Suggest(key, naming.Nearest(key, words[d.Name]))
 }
 
 // reject explains a key that exists, but not here.

@@ -66,6 +66,7 @@ func (d *Directive) extra(a Arg, l *diag.List) {
 	case d.reject(a.Text, a.Pos, l):
 	case near != "":
 		l.Errorf(a.Pos, "unexpected %q in %s; did you mean %q?", a.Text, d, near)
+		l.Suggest(a.Text, near)
 	default:
 		l.Errorf(a.Pos, "unexpected %q in %s: it takes one QUEUE/NAME, then keys; quote a name with spaces together with its queue", a.Text, d)
 	}

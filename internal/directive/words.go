@@ -36,6 +36,9 @@ func (d *Directive) Known(l *diag.List) bool {
 		return false
 	}
 	l.Errorf(d.Pos, "unknown directive %s%s", d, naming.DidYouMean(d.Name, names))
+	if near := naming.Nearest(d.Name, names); near != "" {
+		l.Suggest(d.String(), (&Directive{Name: near}).String())
+	}
 	return false
 }
 

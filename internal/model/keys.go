@@ -11,8 +11,23 @@ type Key struct {
 func (k *Key) Field() *Field { return k.Path[len(k.Path)-1] }
 
 // Keys are the tagged fields of the payload and of the structs that it
-// embeds, in the order of the source.
-func (t *Task) Keys() []Key { return keysIn(t.Payload, nil) }
+// embeds, in the order of the source. Those that are tagged in a package that
+// is not loaded have the position of what leads there.
+func (t *Task) Keys() []Key {
+	keys := keysIn(t.Payload, nil)
+	for i := range keys {
+		pos := t.TypePos
+		for _, f := range keys[i].Path {
+			if f.Source {
+				pos = f.Pos
+			}
+		}
+		if !keys[i].Field().Source {
+			keys[i].Word.Pos = pos
+		}
+	}
+	return keys
+}
 
 func keysIn(t *Type, path []*Field) []Key {
 	var keys []Key

@@ -12,9 +12,7 @@ import (
 // reportCycle reports an import of p that leads to its own output, which
 // imports p. It reads import declarations itself, since the output may not be
 // there yet, and then the go command sees no cycle.
-func reportCycle(c Config, loaded *Loaded, p *model.Package, o *model.Output, l *diag.List) {
-	imports := importer{module: loaded.module(p.Path), context: build.Default, known: map[string][]string{}}
-	imports.context.BuildTags = strings.Split(c.Tags, ",")
+func reportCycle(imports *importer, p *model.Package, o *model.Output, l *diag.List) {
 	for _, i := range p.Imports {
 		if chain := imports.path(i.Path, o.Path, map[string]bool{p.Path: true}); chain != nil {
 			way := ""
@@ -27,7 +25,7 @@ func reportCycle(c Config, loaded *Loaded, p *model.Package, o *model.Output, l 
 	}
 }
 
-// importer follows imports within one module.
+// importer follows imports within one module; the zero value follows none.
 type importer struct {
 	module  Module
 	context build.Context
@@ -56,7 +54,7 @@ func (i *importer) path(from, to string, seen map[string]bool) []string {
 // other modules, which cannot import the output.
 func (i *importer) imports(path string) []string {
 	rel, ok := strings.CutPrefix(path+"/", i.module.Path+"/")
-	if !ok {
+	if !ok || i.module.Dir == "" {
 		return nil
 	}
 	if known, ok := i.known[path]; ok {

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/tools/go/packages"
 	"golang.org/x/tools/txtar"
 
 	"github.com/bullmq-gen/bullmq-gen/internal/check"
@@ -28,18 +27,20 @@ func (noImports) Import(string) (*types.Package, error) { return nil, errors.New
 // readText reads one file as a package, whatever it holds, without the go command.
 func readText(text string) (*model.Package, *diag.List) {
 	l := &diag.List{}
-	p := &packages.Package{PkgPath: "example.com/tasks", Fset: token.NewFileSet(), GoFiles: []string{"tasks.go"}}
-	file, err := parseDeclarations(p.Fset, "tasks.go", []byte(text))
+	u := &Unit{Dir: "/tasks", Fset: token.NewFileSet()}
+	file, err := parseDeclarations(u.Fset, "tasks.go", []byte(text))
 	if err != nil {
 		l.Errorf(token.Position{}, "%v", err)
 		return nil, l
 	}
-	p.Name, p.Syntax = file.Name.Name, []*ast.File{file}
-	p.TypesInfo = &types.Info{Defs: map[*ast.Ident]types.Object{}, Types: map[ast.Expr]types.TypeAndValue{}}
-	config := types.Config{Importer: noImports{}, Error: func(err error) { p.TypeErrors = append(p.TypeErrors, err.(types.Error)) }}
-	p.Types, _ = config.Check(p.PkgPath, p.Fset, p.Syntax, p.TypesInfo) // its errors are collected
-	found := []*packages.Package{p}
-	return newReader(p, &Listed{Path: p.PkgPath, Dir: "/tasks"}, newTypes(found), l).read(), l
+	u.Files = []*ast.File{file}
+	u.Info = &types.Info{Defs: map[*ast.Ident]types.Object{}, Types: map[ast.Expr]types.TypeAndValue{}}
+	config := types.Config{Importer: noImports{}, Error: func(err error) { u.Errors = append(u.Errors, err.(types.Error)) }}
+	u.Types, _ = config.Check("example.com/tasks", u.Fset, u.Files, u.Info) // its errors are collected
+	if described := Read([]*Unit{u}, l); len(described) > 0 {
+		return described[0], l
+	}
+	return nil, l
 }
 
 // Whatever the source is, there are diagnostics or code that is valid Go;

@@ -77,7 +77,7 @@ func (r *typeReader) whyImport(message string) string {
 	}
 	_, path, _ := strings.Cut(message, "could not import ")
 	path, _, _ = strings.Cut(path, " ")
-	for _, said := range r.listed {
+	for _, said := range r.said {
 		if strings.Contains(said, path) {
 			return said
 		}

@@ -78,7 +78,7 @@ func (c *Config) list(ctx context.Context, l *diag.List) ([]*Listed, error) {
 		if here.Annotated, err = anyMentions(p.GoFiles); err != nil {
 			return nil, err
 		}
-		here.Hidden = warnIgnored(p, l)
+		here.Hidden = WarnIgnored(p.IgnoredFiles, l)
 		if err := c.listErrors(p, here.Annotated, l); err != nil {
 			return nil, err
 		}
@@ -126,9 +126,10 @@ func mentions(file string) (bool, error) {
 	return err == nil && mention.Match(text), err
 }
 
-// warnIgnored names files whose directives are left out with them.
-func warnIgnored(p *packages.Package, l *diag.List) (any bool) {
-	for _, f := range p.IgnoredFiles {
+// WarnIgnored names those of the files which build constraints leave out whose
+// directives are left out with them.
+func WarnIgnored(files []string, l *diag.List) (any bool) {
+	for _, f := range files {
 		if ok, err := mentions(f); ok && err == nil && !strings.HasSuffix(f, "_test.go") {
 			any = true
 			l.Warnf(position(f, 1, 1), "build constraints leave this file out, and its directives with it: choose it with -tags or GOOS, or move the annotated types to a file without constraints")

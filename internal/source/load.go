@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -56,9 +57,13 @@ func Load(ctx context.Context, c Config, l *diag.List) (*Loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	loaded.Annotated, err = describe(found, listed, l)
 	c.logf("types loaded (%v)", time.Since(start).Round(time.Millisecond))
-	return loaded, err
+	all, err := units(found, listed, l)
+	if err != nil {
+		return nil, err
+	}
+	loaded.Annotated = Read(all, l)
+	return loaded, nil
 }
 
 // loadTypes loads the packages. Types of their dependencies come from export
@@ -105,8 +110,8 @@ func parseDeclarations(fset *token.FileSet, name string, src []byte) (*ast.File,
 	return file, err
 }
 
-// describe turns loaded packages into the model.
-func describe(found []*packages.Package, listed []*Listed, l *diag.List) ([]*model.Package, error) {
+// units are the packages as Read takes them.
+func units(found []*packages.Package, listed []*Listed, l *diag.List) ([]*Unit, error) {
 	slices.SortFunc(found, func(a, b *packages.Package) int { return strings.Compare(a.PkgPath, b.PkgPath) })
 	broken := false
 	for _, p := range found {
@@ -115,18 +120,35 @@ func describe(found []*packages.Package, listed []*Listed, l *diag.List) ([]*mod
 	if broken {
 		return nil, nil // what is missing from a broken file would only mislead
 	}
-	types := newTypes(found)
-	var described []*model.Package
+	var all []*Unit
 	for _, p := range found {
 		at := slices.IndexFunc(listed, func(c *Listed) bool { return c.Path == p.PkgPath })
 		if p.Types == nil || at < 0 {
 			return nil, errors.New("the go command says nothing about package " + p.PkgPath)
 		}
-		if d := newReader(p, listed[at], types, l).read(); d != nil {
-			described = append(described, d)
+		all = append(all, &Unit{
+			Dir: listed[at].Dir, Fset: p.Fset, Files: p.Syntax, Types: p.Types, Info: p.TypesInfo,
+			Errors: p.TypeErrors, Said: said(p),
+		})
+	}
+	return all, nil
+}
+
+// said is what the go command says about a package and about those that it imports.
+func said(p *packages.Package) []string {
+	var all []string
+	note := func(p *packages.Package) {
+		for _, e := range p.Errors {
+			if e.Kind == packages.ListError {
+				all = append(all, e.Msg)
+			}
 		}
 	}
-	return described, nil
+	note(p)
+	for _, path := range slices.Sorted(maps.Keys(p.Imports)) {
+		note(p.Imports[path])
+	}
+	return all
 }
 
 // reportSyntax reports what keeps the package's files from being parsed.

@@ -2,6 +2,7 @@ package source
 
 import (
 	"go/ast"
+	"go/build"
 	"go/parser"
 	"go/token"
 	"os"
@@ -25,18 +26,31 @@ func Outputs(c Config, loaded *Loaded, out string, l *diag.List) []*model.Output
 		dir := OutputDir(p.Dir, out)
 		o := byDir[dir]
 		if o == nil {
-			o = newOutput(loaded, p, dir, out, l)
+			o = newOutput(p, loaded.module(p.Path), dir, out, l)
 			if o == nil {
 				continue
 			}
 			byDir[dir] = o
 			outputs = append(outputs, o)
 		}
-		reportCycle(c, loaded, p, o, l)
+		imports := &importer{module: loaded.module(p.Path), context: build.Default, known: map[string][]string{}}
+		imports.context.BuildTags = strings.Split(c.Tags, ",")
+		reportCycle(imports, p, o, l)
 		o.Packages = append(o.Packages, p)
 		p.Output = o
 	}
 	return outputs
+}
+
+// OutputOf is what Outputs finds for one package when nothing is known of the
+// others: a cycle of more than one import is not seen.
+func OutputOf(p *model.Package, module Module, out string, l *diag.List) *model.Output {
+	o := newOutput(p, module, OutputDir(p.Dir, out), out, l)
+	if o != nil {
+		reportCycle(&importer{}, p, o, l)
+		o.Packages = append(o.Packages, p)
+	}
+	return o
 }
 
 // OutputDir is the folder that the package in dir is generated into.
@@ -47,13 +61,14 @@ func OutputDir(dir, out string) string {
 	return filepath.Join(dir, out)
 }
 
-func newOutput(loaded *Loaded, p *model.Package, dir, out string, l *diag.List) *model.Output {
+// newOutput describes the package in dir, or reports why p cannot be
+// generated into it.
+func newOutput(p *model.Package, module Module, dir, out string, l *diag.List) *model.Output {
 	pos := check.Position(p)
-	module := loaded.module(p.Path)
 	switch rel, err := filepath.Rel(module.Dir, dir); {
 	case module.Path == "":
 		l.Errorf(pos, "package %s is in no Go module: run go mod init, since the generated package needs an import path", p.Path)
-	case err != nil || !filepath.IsLocal(rel) || moduleOf(dir) != module.Dir:
+	case err != nil || !filepath.IsLocal(rel) || ModuleDir(dir) != module.Dir:
 		l.Errorf(pos, "the output %s is outside of module %s: choose another folder with -out", out, module.Path)
 	case dir == p.Dir:
 		l.Errorf(pos, "the output must be another package than %s itself: choose another folder with -out", p.Path)
@@ -77,9 +92,9 @@ func (loaded *Loaded) module(path string) Module {
 	return Module{}
 }
 
-// moduleOf returns the folder of the module that dir belongs to. The folder
-// itself need not exist yet.
-func moduleOf(dir string) string {
+// ModuleDir returns the folder of the module that dir belongs to, or "". The
+// folder dir need not exist yet.
+func ModuleDir(dir string) string {
 	for {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
 			return dir

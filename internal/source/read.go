@@ -7,8 +7,6 @@ import (
 	"go/types"
 	"strings"
 
-	"golang.org/x/tools/go/packages"
-
 	"github.com/bullmq-gen/bullmq-gen/internal/diag"
 	"github.com/bullmq-gen/bullmq-gen/internal/directive"
 	"github.com/bullmq-gen/bullmq-gen/internal/model"
@@ -16,7 +14,7 @@ import (
 
 // reader makes the model of one package.
 type reader struct {
-	pkg   *packages.Package
+	unit  *Unit
 	types *typeReader
 	l     *diag.List
 	out   *model.Package
@@ -31,15 +29,15 @@ type above struct {
 	what string
 }
 
-func newReader(p *packages.Package, listed *Listed, t *typeReader, l *diag.List) *reader {
-	return &reader{pkg: p, types: t, l: l, out: &model.Package{
-		Path: p.PkgPath, Name: p.Name, Dir: listed.Dir,
+func newReader(u *Unit, t *typeReader, l *diag.List) *reader {
+	return &reader{unit: u, types: t, l: l, out: &model.Package{
+		Path: u.Types.Path(), Name: u.Types.Name(), Dir: u.Dir,
 	}}
 }
 
 // read returns the model, or nil when the package declares nothing of ours.
 func (r *reader) read() *model.Package {
-	for _, file := range r.pkg.Syntax {
+	for _, file := range r.unit.Files {
 		if ast.IsGenerated(file) && strings.HasSuffix(r.position(file.Package).Filename, ".gen.go") {
 			continue
 		}
@@ -59,7 +57,7 @@ func (r *reader) read() *model.Package {
 	return r.out
 }
 
-func (r *reader) position(p token.Pos) token.Position { return r.pkg.Fset.Position(p) }
+func (r *reader) position(p token.Pos) token.Position { return r.unit.Fset.Position(p) }
 
 func (r *reader) readFile(file *ast.File) {
 	attached := map[*ast.CommentGroup]*above{}
@@ -91,7 +89,7 @@ func (r *reader) readFile(file *ast.File) {
 func (r *reader) directives(group *ast.CommentGroup) []*directive.Directive {
 	var found []*directive.Directive
 	for _, c := range group.List {
-		if d := directive.Parse(r.pkg.Fset, c, r.l); d != nil && d.Known(r.l) {
+		if d := directive.Parse(r.unit.Fset, c, r.l); d != nil && d.Known(r.l) {
 			found = append(found, d)
 		}
 	}
@@ -173,7 +171,7 @@ func (r *reader) readConst(s *ast.ValueSpec, doc string, lines []*directive.Dire
 
 // constValue puts the constant's value into q.
 func (r *reader) constValue(s *ast.ValueSpec, q *model.Queue) bool {
-	c, _ := r.pkg.TypesInfo.Defs[s.Names[0]].(*types.Const)
+	c, _ := r.unit.Info.Defs[s.Names[0]].(*types.Const)
 	if c == nil || c.Val().Kind() != constant.String {
 		why := "its value is not a string"
 		if found := r.types.errorsIn(s.Pos(), s.End()); len(found) > 0 {

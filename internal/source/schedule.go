@@ -39,7 +39,7 @@ func (r *reader) given(s *ast.TypeSpec, t *model.Task, arg *directive.Arg) *mode
 		r.l.Errorf(arg.ValuePos, "payload=%s is not a name of this package: %s, and write payload=%s", name, wanted, wish(name, t))
 		return nil
 	}
-	scope, payload := r.pkg.Types.Scope(), r.pkg.TypesInfo.Defs[s.Name].Type()
+	scope, payload := r.unit.Types.Scope(), r.unit.Info.Defs[s.Name].Type()
 	obj := scope.Lookup(name)
 	if obj == nil {
 		var near []string
@@ -102,7 +102,7 @@ func givenBy(obj types.Object, t types.Type) *model.Given {
 // describe says what a declaration is.
 func (r *reader) describe(obj types.Object) string {
 	text := types.TypeString(obj.Type(), func(p *types.Package) string {
-		if p == r.pkg.Types {
+		if p == r.unit.Types {
 			return ""
 		}
 		return p.Name()

@@ -59,12 +59,12 @@ func (r *reader) readPayload(s *ast.TypeSpec, t *model.Task) bool {
 		r.l.Errorf(r.position(e.Pos), "%s", e.Msg)
 		t.Broken = true
 	}
-	obj := r.pkg.TypesInfo.Defs[s.Name]
+	obj := r.unit.Info.Defs[s.Name]
 	if obj == nil {
 		return false
 	}
 	t.Payload = r.types.of(obj.Type())
-	if tv, ok := r.pkg.TypesInfo.Types[s.Type]; ok && !s.Assign.IsValid() {
+	if tv, ok := r.unit.Info.Types[s.Type]; ok && !s.Assign.IsValid() {
 		t.Payload.Raw = isRawMessage(tv.Type)
 	}
 	return true
@@ -102,7 +102,7 @@ func (r *reader) typeIn(s *ast.TypeSpec, arg *directive.Arg, without string) (t 
 		r.l.Errorf(arg.Pos, "%s needs a type: write %s=T, or leave it out when %s", arg.Key, arg.Key, without)
 		return nil, false
 	}
-	tv, err := types.Eval(r.pkg.Fset, r.pkg.Types, s.Pos(), arg.Value)
+	tv, err := types.Eval(r.unit.Fset, r.unit.Types, s.Pos(), arg.Value)
 	if err != nil {
 		message := evalMessage(err)
 		if strings.HasPrefix(message, "undefined") {

@@ -5,11 +5,9 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
-	"maps"
 	"slices"
 	"strings"
 
-	"golang.org/x/tools/go/packages"
 	"golang.org/x/tools/go/types/typeutil"
 
 	"github.com/bullmq-gen/bullmq-gen/internal/model"
@@ -23,7 +21,7 @@ type typeReader struct {
 	specs  map[token.Pos]*ast.TypeSpec // likewise
 	docs   map[token.Pos]string        // of types, likewise
 	errors []types.Error
-	listed []string // what the go command says about the packages
+	said   []string // what the go command says about the packages
 
 	known   typeutil.Map // of *model.Type
 	aliases map[*types.Alias]*model.Type
@@ -35,7 +33,7 @@ type typeReader struct {
 // type T[P any] struct{ Next *T[*P] }.
 const maxDepth = 60
 
-func newTypes(loaded []*packages.Package) *typeReader {
+func newTypes(units []*Unit) *typeReader {
 	r := &typeReader{
 		fields:  map[token.Pos]*ast.Field{},
 		specs:   map[token.Pos]*ast.TypeSpec{},
@@ -43,14 +41,11 @@ func newTypes(loaded []*packages.Package) *typeReader {
 		aliases: map[*types.Alias]*model.Type{},
 		locks:   map[types.Type]string{},
 	}
-	for _, p := range loaded {
-		r.fset = p.Fset
-		r.errors = append(r.errors, p.TypeErrors...)
-		r.noteErrors(p)
-		for _, path := range slices.Sorted(maps.Keys(p.Imports)) {
-			r.noteErrors(p.Imports[path])
-		}
-		for _, file := range p.Syntax {
+	for _, u := range units {
+		r.fset = u.Fset
+		r.errors = append(r.errors, u.Errors...)
+		r.said = append(r.said, u.Said...)
+		for _, file := range u.Files {
 			ast.Inspect(file, func(n ast.Node) bool {
 				switch n := n.(type) {
 				case *ast.StructType:
@@ -63,14 +58,6 @@ func newTypes(loaded []*packages.Package) *typeReader {
 		}
 	}
 	return r
-}
-
-func (r *typeReader) noteErrors(p *packages.Package) {
-	for _, e := range p.Errors {
-		if e.Kind == packages.ListError {
-			r.listed = append(r.listed, e.Msg)
-		}
-	}
 }
 
 func (r *typeReader) noteFields(s *ast.StructType) {

@@ -1,0 +1,4 @@
+package bullmqgen
+
+// NewAnalyzer makes an analyzer with flags of its own.
+var NewAnalyzer = newAnalyzer
