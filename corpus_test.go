@@ -27,6 +27,8 @@ var update = flag.Bool("update", false, "record what is generated as what is wan
 //	env: GOOS=windows        for the go command
 //	nobuild                  when the result does not compile here
 //	also: manifest ts        to compare these files too; they are made anyway
+//	vet misses: WORDS, since REASON   lines that the analyzer does not say, or not so
+//	vet skips: REASON        the analyzer does not get to see the source
 //
 // Files below want/ are what is expected: want/stderr.txt the diagnostics, the
 // others what is generated. All other files are the input. They are below a
@@ -113,6 +115,8 @@ type corpusCase struct {
 	env        []string
 	nobuild    bool
 	also       []string
+	misses     []miss
+	vetSkips   string
 	input      map[string]string
 	want       map[string]string
 	archive    *txtar.Archive
@@ -138,6 +142,13 @@ func readCase(t *testing.T, file string) *corpusCase {
 		}
 		if also, ok := strings.CutPrefix(line, "also: "); ok {
 			c.also = strings.Fields(also)
+		}
+		if why, ok := strings.CutPrefix(line, "vet skips: "); ok {
+			c.vetSkips = why
+		}
+		if missed, ok := strings.CutPrefix(line, "vet misses: "); ok {
+			words, why, _ := strings.Cut(missed, ", since ")
+			c.misses = append(c.misses, miss{words, why})
 		}
 		c.nobuild = c.nobuild || line == "nobuild"
 	}
