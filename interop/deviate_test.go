@@ -181,11 +181,17 @@ func lastOfMany(w *world, _ call) string {
 				return why
 			}
 		}
+		if slices.ContainsFunc(w.ids(q, allStates...), func(id string) bool { return w.leftToFollow("bull:" + q + ":" + id) }) {
+			return "a job that was kept to follow one whose deduplication id was released goes with it"
+		}
 	}
 	return ""
 }
 
 func descend(w *world, key string, depth int) string {
+	if w.leftToFollow(key) {
+		return "a job that was kept to follow one whose deduplication id was released goes with it"
+	}
 	children := w.children(key)
 	if len(children) > 1 || depth > 10 {
 		return "several children are removed in the order of a set"
@@ -203,6 +209,16 @@ func descend(w *world, key string, depth int) string {
 		}
 	}
 	return ""
+}
+
+// leftToFollow reports whether a job is kept to follow one whose deduplication
+// id was released meanwhile.
+func (w *world) leftToFollow(key string) bool {
+	deid := w.state[key].Hash["deid"]
+	base := key[:strings.LastIndex(key, ":")+1]
+	_, held := w.state[base+"de:"+deid]
+	_, kept := w.state[base+"dn:"+deid]
+	return deid != "" && kept && !held
 }
 
 // evicted leaves out what may remove the last child of a waiting parent with a
@@ -243,6 +259,9 @@ func rescheduled(w *world, c call) string {
 	q, id := c.Args["queue"].(string), c.Args["id"].(string)
 	base := "bull:" + q + ":"
 	stored, there := w.state[base+"repeat:"+id]
+	if w.early(q, id, there) {
+		return "a job that has the id of a schedule's next one stays as it is, and the schedule goes on after it"
+	}
 	if !there {
 		return ""
 	}
@@ -266,15 +285,20 @@ func rescheduled(w *world, c call) string {
 			return "a finished job with the id of a schedule's next one stays as it is"
 		}
 	}
-	for _, job := range w.ids(q, "wait", "active", "prioritized", "delayed") { // promoted before its time
-		ms, ok := strings.CutPrefix(job, "repeat:"+id+":")
-		at, err := strconv.ParseFloat(ms, 64)
-		next := vectors.Member{Name: id, Score: at}
-		if ok && err == nil && at > float64(w.clock) && !slices.Contains(w.state[base+"repeat"].Sorted, next) {
-			return "a job that began with the id of a schedule's next one stays as it is"
-		}
-	}
 	return slotTaken(w, q)
+}
+
+// early reports whether a schedule has, or had, a job that began before its time.
+func (w *world) early(queue, schedule string, stored bool) bool {
+	base := "bull:" + queue + ":"
+	return slices.ContainsFunc(w.ids(queue, allStates...), func(job string) bool {
+		ms, ok := strings.CutPrefix(job, "repeat:"+schedule+":")
+		at, err := strconv.ParseFloat(ms, 64)
+		if !ok || err != nil || slices.Contains(w.state[base+"repeat"].Sorted, vectors.Member{Name: schedule, Score: at}) {
+			return false
+		}
+		return at > float64(w.clock) || !stored && at == float64(w.clock)
+	})
 }
 
 // slotTaken leaves out what finds a schedule's next time taken: Node's stops there.

@@ -365,7 +365,8 @@ if completed + failed + others > 0 then
         rc('XADD', events, '*', 'event', 'drained')
       end
     end
-    if wanted == 0 and meta[2] and not meta[1] and rc('LLEN', active) < tonumber(meta[2]) then cold().wake_for_slot(B) end
+    -- Whoever takes nothing, or may not because of a limit that others do not have, leaves the slot to them.
+    if (wanted == 0 or limited > 0) and meta[2] and not meta[1] and rc('LLEN', active) < tonumber(meta[2]) then cold().wake_for_slot(B) end
   end
   if L and L.delayed then L.wake_delayed(B) end
 end

@@ -254,6 +254,17 @@ func TestFreedSlotWakesAWorker(t *testing.T) {
 			require.Equal(t, wakes, slices.Contains(b.set("q", "marker"), "0"), string(kind))
 		})
 	}
+	onServers(t, nil, func(b *bench) { // its own rate limit keeps the worker from it, and others have none
+		b.do("hset", "bull:q:meta", "concurrency", "1")
+		b.take("1")
+		b.waiting("q", "wait", "2")
+		b.do("del", "bull:q:marker")
+		require.NoError(t, b.Hold(b.ctx, "q", time.Minute))
+		req := settleAt(1, completed("1"))
+		req.Limit = &storage.RateLimit{Max: 9, Per: time.Minute}
+		require.Positive(t, b.settleAll(req).Limited)
+		require.Equal(t, []string{"0"}, b.set("q", "marker"))
+	})
 	onServers(t, nil, func(b *bench) { // nothing waits, or nothing may be taken
 		b.do("hset", "bull:q:meta", "concurrency", "1")
 		b.take("1")
