@@ -49,6 +49,8 @@ func (s *endless) Settle(_ context.Context, _ string, req *storage.SettleRequest
 	return reply, nil
 }
 
+func (s *endless) Usable(string) error { return nil }
+
 func (s *endless) NewWaiter(string, string) storage.Waiter { return asleep{} }
 
 func (s *endless) RecoverStalled(context.Context, string, storage.StalledRequest) ([]string, error) {

@@ -104,7 +104,7 @@ func (w *Worker) register(err error, h handler, group func(*ActiveJob) string, n
 
 // ready marks the worker as started, or reports what keeps it from starting.
 func (w *Worker) ready() error {
-	if err := w.problems(); err != nil {
+	if err := errors.Join(w.problems(), w.store.Usable(w.queue.Name)); err != nil {
 		return err
 	}
 	w.mu.Lock()

@@ -55,7 +55,7 @@ func launch(dir string, c *config) (*process, error) {
 	var err error
 	for range 5 {
 		p := &process{dir: dir, password: c.password, args: c.args, scratch: c.scratch}
-		if p.port, err = freePort(); err != nil {
+		if p.port, err = freePort(c.maxPort); err != nil {
 			return nil, err
 		}
 		if err = p.run(); err == nil {
@@ -65,13 +65,20 @@ func launch(dir string, c *config) (*process, error) {
 	return nil, err
 }
 
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, fmt.Errorf("testredis: no free port: %w", err)
+// freePort finds a port, up to most; 0: any.
+func freePort(most int) (int, error) {
+	for range 50 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return 0, fmt.Errorf("testredis: no free port: %w", err)
+		}
+		port := l.Addr().(*net.TCPAddr).Port
+		_ = l.Close()
+		if most == 0 || port <= most {
+			return port, nil
+		}
 	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().(*net.TCPAddr).Port, nil
+	return 0, fmt.Errorf("testredis: no free port up to %d", most)
 }
 
 func (p *process) addr() string { return "127.0.0.1:" + strconv.Itoa(p.port) }

@@ -31,6 +31,7 @@ type config struct {
 	password string
 	args     []string
 	scratch  bool // the server's folder is removed when the server ends
+	maxPort  int  // 0: any
 }
 
 // AppendOnly makes the server write every change to its append-only file at

@@ -67,11 +67,11 @@ func runAt[C redis.Cmder](ctx context.Context, s *Store, make func(context.Conte
 	var cmd C
 	err := s.retry(ctx, func() (bool, error) {
 		m := &mark{text: s.mode}
-		cmd = make(ctx, scriptArgs("evalsha", sc.SHA, b, m, args)...)
+		cmd = make(ctx, s.scriptArgs("evalsha", sc.SHA, b, m, args)...)
 		err := s.client.Process(ctx, once{cmd})
 		if isNoScript(err) { // it did not run: the server forgot it, or never knew it
 			m.sent = false
-			cmd = make(ctx, scriptArgs("eval", sc.Source, b, m, args)...)
+			cmd = make(ctx, s.scriptArgs("eval", sc.Source, b, m, args)...)
 			err = s.client.Process(ctx, once{cmd})
 		}
 		return m.sent, err
@@ -79,9 +79,20 @@ func runAt[C redis.Cmder](ctx context.Context, s *Store, make func(context.Conte
 	return cmd, err
 }
 
-func scriptArgs(verb, what, b string, m *mark, args []any) []any {
-	out := make([]any, 0, 6+len(args))
-	return append(append(out, verb, what, "1", b+"meta", b, m), args...)
+// scriptArgs makes up a call. The keys that a script touches are not known
+// before it runs; one key of the queue tells a cluster where it belongs. While
+// a cluster moves a slot it would run the script, which then fails at the first
+// key that is moved, with half of its work done. Two keys of which one never
+// exists make it answer TRYAGAIN instead, until the slot is moved.
+func (s *Store) scriptArgs(verb, what, b string, m *mark, args []any) []any {
+	out := make([]any, 0, 7+len(args))
+	out = append(out, verb, what)
+	if s.cluster {
+		out = append(out, "2", b+"meta", b)
+	} else {
+		out = append(out, "1", b+"meta")
+	}
+	return append(append(out, b, m), args...)
 }
 
 // mark is an argument that knows whether it was written to a connection, or

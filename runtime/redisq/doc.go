@@ -32,4 +32,8 @@
 // in the name of a queue ("{mail}": its keys do). Without one every call
 // returns [ErrNoHashTag] and nothing is written. Leave ReadOnly off in the
 // options of a cluster client: a replica may not know yet what was just written.
+//
+// While a slot is moved to another node, calls on its queues return an error
+// that is transient, with nothing done; workers wait until it is over. A script
+// would else fail at the first key that is gone, with half of its work done.
 package redisq

@@ -151,6 +151,12 @@ func (s *Store) Close() error {
 // ErrNoHashTag is returned on a cluster for a queue whose keys would be spread over slots.
 var ErrNoHashTag = errors.New("its keys are not in one slot of the cluster: put a hash tag in the prefix, as in Prefix(\"{jobs}\"), or in the queue's name, as in \"{mail}\"")
 
+// Usable implements [storage.Storage].
+func (s *Store) Usable(queue string) error {
+	_, err := s.base(queue)
+	return err
+}
+
 // base is what the keys of a queue begin with, "<prefix>:<queue>:". It refuses,
 // before anything is sent, names that no peer accepts, and queues that a
 // cluster cannot hold.

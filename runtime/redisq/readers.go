@@ -46,7 +46,7 @@ func (r *readers) process(ctx context.Context, s *Store, queue string, cmd redis
 	stop := context.AfterFunc(limited, func() { _ = c.Close() })
 	err = c.Process(limited, cmd)
 	switch {
-	case !stop(), err != nil && !isReply(err):
+	case !stop(), err != nil && !isReply(err), isRefusal(err): // a server that gave its place to another answers for ever
 		r.drop(c)
 	default:
 		r.keep(queue, c)

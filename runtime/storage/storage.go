@@ -26,6 +26,10 @@ type Storage interface {
 	Canceller
 	Scheduler
 
+	// Usable reports why queues of this name cannot be kept here, or nil. It
+	// asks no server.
+	Usable(queue string) error
+
 	// Ping reports whether the storage answers, and what is wrong when it does not.
 	Ping(ctx context.Context) error
 

@@ -1,0 +1,227 @@
+package bullmq
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullmq-gen/bullmq-gen/internal/audit"
+	"github.com/bullmq-gen/bullmq-gen/internal/testredis"
+	"github.com/bullmq-gen/bullmq-gen/runtime/redisq"
+)
+
+// clusterKit is a kit on a cluster; all keys of all its queues are in one slot.
+type clusterKit struct {
+	*kit
+	nodes *testredis.Nodes
+}
+
+func newClusterKit(t *testing.T, nodes *testredis.Nodes, prefix string) *clusterKit {
+	t.Helper()
+	k := newKit(t, nodes.Masters[0])
+	store, err := redisq.New(nodes.Client(t), redisq.Prefix(prefix), redisq.Logger(quiet()))
+	require.NoError(t, err)
+	c, err := NewClient(store, WithLogger(quiet()))
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		_ = c.Close()
+		_ = store.Close()
+	})
+	k.store, k.client = store, c
+	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	t.Cleanup(cancel)
+	k.ctx = ctx
+	return &clusterKit{k, nodes}
+}
+
+// audit checks all keys, on the node that has them.
+func (k *clusterKit) audit(prefix string) {
+	k.Helper()
+	owner := func(m *testredis.Server) bool {
+		keys, err := m.Client(k).Keys(k.ctx, "*").Result()
+		require.NoError(k, err)
+		return len(keys) > 0
+	}
+	with := 0
+	for _, m := range k.nodes.Masters {
+		if !owner(m) {
+			continue
+		}
+		with++
+		problems, err := audit.Check(k.ctx, m.Client(k), prefix)
+		require.NoError(k, err)
+		require.Empty(k, problems)
+	}
+	require.Equal(k, 1, with, "nodes that have keys")
+}
+
+// C087: all that a queue can do works in a cluster, if its keys have a hash tag.
+func TestC087Cluster(t *testing.T) {
+	t.Parallel()
+	nodes := testredis.Cluster(t, 3)
+	needsHashTag(newClusterKit(t, nodes, "bull"))
+	k := newClusterKit(t, nodes, "{app}:q")
+	q := k.client.Queue("greetings")
+	k.worker(hello, Concurrency(3), Limit(10_000, time.Second), Metrics(10), LockDuration(time.Second), StalledCheck(100*time.Millisecond, 1))
+	k.workReports()
+	k.workPages()
+
+	require.Equal(t, "hello plain", k.result(k.add("plain")).Text)
+	require.Equal(t, "hello later", k.result(k.add("later", Delay(20*time.Millisecond), Priority(3))).Text)
+	many, err := k.task.AddMany(k.ctx, k.client, make([]greet, 50))
+	require.NoError(t, err)
+	for _, h := range many {
+		k.result(h)
+	}
+	require.Equal(t, "acme: page 1 page 2, logo", value(k.kit, k.addReport(slotsOf(logoOf(), pageOf(1), pageOf(2)))))
+	for range 3 {
+		k.add("again", Deduplicate(Dedup{ID: "d", KeepLast: true}), KeepCompleted(KeepLast(1000)))
+	}
+	_, err = q.Schedule(k.ctx, "tick", ScheduleSpec{Every: time.Hour}, "greet", greet{Name: "tick"})
+	require.NoError(t, err)
+	k.until("the schedule goes on", func() bool {
+		counts, err := q.Counts(k.ctx, StateDelayed)
+		return err == nil && counts[StateDelayed] == 1
+	})
+	k.until("all is done", func() bool {
+		counts, err := q.Counts(k.ctx, StateWaiting, StateActive)
+		return err == nil && counts[StateWaiting]+counts[StateActive] == 0
+	})
+	require.Len(t, <-follow(k.kit, q, 20, EventsAfter("0")), 20)
+	k.operate(q, many[0].ID)
+	k.audit("{app}:q")
+	require.NoError(t, q.Obliterate(k.ctx, true))
+}
+
+// operate makes the calls that nothing else in the test needs.
+func (k *clusterKit) operate(q *Queue, id string) {
+	k.Helper()
+	ctx := k.ctx
+	errs := []error{
+		q.Pause(ctx), q.RetryWith(ctx, id, RetryRequest{State: StateCompleted}), q.ChangePriority(ctx, id, 4, false), q.SetData(ctx, id, greet{Name: "new"}), q.SetProgress(ctx, id, 1),
+		q.Resume(ctx), q.SetConcurrency(ctx, 5), q.SetLimit(ctx, RateLimit{Max: 100, Per: time.Second}), q.PromoteAll(ctx),
+		q.RetryAll(ctx, StateFailed), q.Hold(ctx, time.Millisecond), q.Drain(ctx, false),
+	}
+	_, err := q.Unschedule(ctx, "tick")
+	errs = append(errs, err)
+	_, err = q.Clean(ctx, StateCompleted, 0, 5)
+	errs = append(errs, err)
+	_, err = q.RemoveOrphans(ctx, 5)
+	errs = append(errs, err)
+	_, err = q.Workers(ctx)
+	errs = append(errs, err)
+	_, err = q.Metrics(ctx, StateCompleted)
+	errs = append(errs, err)
+	_, err = q.TrimEvents(ctx, 5)
+	errs = append(errs, err)
+	require.NoError(k, errors.Join(errs...))
+	k.until("all is done", func() bool {
+		counts, err := q.Counts(ctx, StateWaiting, StateActive, StatePrioritized)
+		return err == nil && counts[StateWaiting]+counts[StateActive]+counts[StatePrioritized] == 0
+	})
+}
+
+// needsHashTag makes sure that without a hash tag a worker does not start, and
+// nothing is written.
+func needsHashTag(k *clusterKit) {
+	k.Helper()
+	w, err := NewWorker(k.client, k.queue)
+	require.NoError(k, err)
+	k.task.Handle(w, hello)
+	err = w.Start(k.ctx)
+	require.ErrorIs(k, err, redisq.ErrNoHashTag)
+	require.ErrorContains(k, err, `Prefix("{jobs}")`)
+	_, err = k.task.Add(k.ctx, k.client, greet{Name: "a"})
+	require.ErrorIs(k, err, redisq.ErrNoHashTag)
+	for _, m := range k.nodes.Masters {
+		require.Zero(k, m.Client(k).DBSize(k.ctx).Val())
+	}
+}
+
+// clusterLoad adds jobs and works them, whatever happens to the servers.
+type clusterLoad struct {
+	*clusterKit
+	added, lost atomic.Int32
+	mu          sync.Mutex
+	runs        map[string]int
+}
+
+func newClusterLoad(k *clusterKit) *clusterLoad {
+	l := &clusterLoad{clusterKit: k, runs: map[string]int{}}
+	note := func(string) { l.lost.Add(1) }
+	k.worker(func(ctx context.Context, job *Job[greet]) (greeting, error) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.runs[job.ID]++
+		return hello(ctx, job)
+	}, Concurrency(5), LockDuration(5*time.Second), StalledCheck(200*time.Millisecond, 9), WithHooks(Hooks{
+		LockLost: func(j *ActiveJob) { note(j.ID) }, Stalled: note,
+	}))
+	return l
+}
+
+// more adds jobs; a call that fails because the cluster changes is made again.
+func (l *clusterLoad) more() {
+	l.Helper()
+	for range 40 {
+		id := fmt.Sprint("job-", l.added.Add(1))
+		opts := []AddOption{JobID(id), Attempts(3)}
+		if l.added.Load()%3 == 0 {
+			opts = append(opts, Delay(time.Millisecond))
+		}
+		l.until("a job is added", func() bool {
+			_, err := l.task.Add(l.ctx, l.client, greet{Name: id}, opts...)
+			return err == nil
+		})
+	}
+}
+
+// finished waits until all that was added is completed.
+func (l *clusterLoad) finished() {
+	l.Helper()
+	l.until("all jobs are done", func() bool {
+		counts, err := l.client.Queue("greetings").Counts(l.ctx)
+		return err == nil && counts[StateCompleted] == int(l.added.Load())
+	})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	again := 0
+	for _, n := range l.runs {
+		again += n - 1
+	}
+	require.LessOrEqual(l, again, int(l.lost.Load()), "jobs that ran twice were lost by their worker")
+}
+
+// Jobs that are added and worked while the cluster changes are all done, each
+// once, or again only because their lock was lost; events are read on.
+func TestClusterChangesUnderLoad(t *testing.T) {
+	t.Parallel()
+	const prefix = "{3560}" // in slot 0
+	for name, change := range map[string]func(l *clusterLoad){
+		"a replica takes over": func(l *clusterLoad) { l.nodes.Failover() },
+		"the slot moves":       func(l *clusterLoad) { l.nodes.Migrate(0, 0, 1, nil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := newClusterKit(t, testredis.Cluster(t, 3), prefix)
+			l := newClusterLoad(k)
+			l.more()
+			var adding sync.WaitGroup
+			adding.Go(func() {
+				l.more()
+				l.more()
+			})
+			change(l)
+			adding.Wait()
+			l.more()
+			l.finished()
+			k.audit(prefix)
+		})
+	}
+}
