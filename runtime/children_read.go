@@ -178,3 +178,11 @@ func HandleFlow[P, R, C any](t *Task[P, R], w *Worker, read func(*Children) (C, 
 		return h(ctx, job, in)
 	})
 }
+
+// NoResultFlow is NoResult for HandleFlow.
+func NoResultFlow[P, C any](h func(context.Context, *Job[P], C) error) func(context.Context, *Job[P], C) (None, error) {
+	if h == nil {
+		return nil
+	}
+	return func(ctx context.Context, job *Job[P], in C) (None, error) { return None{}, h(ctx, job, in) }
+}

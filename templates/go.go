@@ -38,11 +38,13 @@ type file struct {
 	pkg     *model.Package
 	names   *Names
 	options Options
+	// guarded are the structs of children that have a guard by now.
+	guarded map[*model.Type]bool
 }
 
 // Go returns the Go file of package p, which is one of o.
 func Go(o *model.Output, p *model.Package, names *Names, options Options) ([]byte, error) {
-	f := &file{jen.NewFilePathName(o.Path, o.Name), o, p, names, options}
+	f := &file{jen.NewFilePathName(o.Path, o.Name), o, p, names, options, map[*model.Type]bool{}}
 	f.HeaderComment(Header)
 	f.HeaderComment("//")
 	f.HeaderComment(sourceLine + p.Path)

@@ -14,6 +14,9 @@ import (
 // code. Nothing else gets them, so nothing is ever shadowed.
 var locals = []string{"ctx", "c", "h", "opts", "p", "ps", "result", "w"}
 
+// flowLocals are those that only tasks with children need.
+var flowLocals = []string{"err", "f", "in"}
+
 // Names are the names in one output that users do not see: those of its imports.
 type Names struct {
 	imports map[string]imported // by path
@@ -26,6 +29,11 @@ func NewNames(o *model.Output) *Names {
 	var scope naming.Scope[struct{}]
 	for _, name := range locals {
 		scope.Take(name, struct{}{})
+	}
+	if o.Flows() {
+		for _, name := range flowLocals {
+			scope.Take(name, struct{}{})
+		}
 	}
 	for _, d := range o.Existing {
 		scope.Take(d.Name, struct{}{})
@@ -57,6 +65,9 @@ func (n *Names) chooseImports(o *model.Output, scope *naming.Scope[struct{}]) {
 	}
 	choose("context", "context")
 	choose("time", "time")
+	if o.Flows() {
+		choose("errors", "errors")
+	}
 	choose(model.RuntimePath, model.RuntimeName)
 	for _, p := range o.Packages {
 		choose(p.Path, p.Name)
@@ -69,10 +80,21 @@ func (n *Names) chooseImports(o *model.Output, scope *naming.Scope[struct{}]) {
 			for _, field := range t.Payload.Actual().Fields {
 				packagesOf(field.Type, o.Path, others)
 			}
+			packagesOfSlots(t, o.Path, others)
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(others)) {
 		choose(path, others[path])
+	}
+}
+
+// packagesOfSlots adds the packages that a task with children names.
+func packagesOfSlots(t *model.Task, from string, packages map[string]string) {
+	packagesOf(t.Children, from, packages)
+	for _, s := range t.Slots {
+		packagesOf(s.Field.Type, from, packages)
+		packagesOf(s.Task.Result, from, packages)
+		packages[s.Package.Output.Path] = s.Package.Output.Name
 	}
 }
 

@@ -12,10 +12,16 @@ import (
 func (f *file) task(q *model.Queue, t *model.Task) {
 	if !f.options.NoGuard {
 		f.guard(t)
+		if t.Parent() {
+			f.childrenGuard(t)
+		}
 	}
 	f.declaration(q, t)
+	f.flow(q, t)
 	f.enqueue(q, t)
-	f.enqueueMany(q, t)
+	if !t.Parent() { // many flows are added as nodes
+		f.enqueueMany(q, t)
+	}
 	f.handle(t)
 }
 
@@ -47,16 +53,15 @@ func (f *file) declaration(q *model.Queue, t *model.Task) {
 	l.set("Queue", jen.Id(q.Ident+"Queue"))
 	l.set("Name", jen.Lit(t.Name))
 	if len(t.Aliases) > 0 {
-		names := make([]string, len(t.Aliases))
-		for i, a := range t.Aliases {
-			names[i] = a.Name
-		}
-		l.set("Aliases", texts(names))
+		l.set("Aliases", texts(t.AliasNames()))
 	}
 	if required := t.Required(); len(required) > 0 {
 		l.set("Required", texts(required))
 	}
 	f.jobOptions(t, &l)
+	if t.Parent() {
+		l.set("Slots", slotSpecs(t))
+	}
 	name := t.Var()
 	f.say(prose(fmt.Sprintf("%s is the task %s of queue %s.", name, called(t.Name), called(q.Name)), model.Deprecation(t.Doc)))
 	f.Var().Id(name).Op("=").Add(runtime("NewTask")).Types(f.payload(t), f.result(t)).Custom(
@@ -186,11 +191,19 @@ func (f *file) handleType(t *model.Task) *jen.Statement {
 
 func (f *file) enqueue(q *model.Queue, t *model.Task) {
 	name := "Enqueue" + t.GoName
-	f.say(prose(fmt.Sprintf("%s adds a job of task %s to queue %s.", name, called(t.Name), called(q.Name)), t.Doc))
-	f.Func().Id(name).
-		Params(context(), client(), jen.Id("p").Add(f.payload(t)), jen.Id("opts").Op("...").Add(runtime("AddOption"))).
-		Params(f.handleType(t), jen.Error()).
-		Block(jen.Return(jen.Id(t.Var()).Dot("Add").Call(jen.Id("ctx"), jen.Id("c"), jen.Id("p"), jen.Id("opts").Op("..."))))
+	what := fmt.Sprintf("%s adds a job of task %s to queue %s.", name, called(t.Name), called(q.Name))
+	params := []jen.Code{context(), client(), jen.Id("p").Add(f.payload(t))}
+	method, args := "Add", []jen.Code{jen.Id("ctx"), jen.Id("c"), jen.Id("p")}
+	if t.Parent() {
+		what = fmt.Sprintf("%s adds a job of task %s to queue %s, and the children that it waits for, in one step: all or none.", name, called(t.Name), called(q.Name))
+		params = append(params, jen.Id("f").Id(t.GoName+"Flow"))
+		method, args = "AddFlow", append(args, jen.Id("f").Dot("slots").Call())
+	}
+	params = append(params, jen.Id("opts").Op("...").Add(runtime("AddOption")))
+	args = append(args, jen.Id("opts").Op("..."))
+	f.say(prose(what, t.Doc))
+	f.Func().Id(name).Params(params...).Params(f.handleType(t), jen.Error()).
+		Block(jen.Return(jen.Id(t.Var()).Dot(method).Call(args...)))
 	f.Line()
 }
 
@@ -207,19 +220,30 @@ func (f *file) enqueueMany(q *model.Queue, t *model.Task) {
 func (f *file) handle(t *model.Task) {
 	name := "Handle" + t.GoName
 	h := jen.Id("h")
-	if t.Result == nil {
+	switch {
+	case t.Result == nil && t.Parent():
+		h = runtime("NoResultFlow").Call(h)
+	case t.Result == nil:
 		h = runtime("NoResult").Call(h)
+	}
+	call := jen.Id(t.Var()).Dot("Handle").Call(jen.Id("w"), h)
+	if t.Parent() {
+		call = runtime("HandleFlow").Call(jen.Id(t.Var()), jen.Id("w"), jen.Id("read"+t.GoName+"Results"), h)
 	}
 	f.say(prose(fmt.Sprintf("%s makes w run the jobs of task %s with h.", name, called(t.Name)), model.Deprecation(t.Doc)))
 	f.Func().Id(name).
 		Params(worker(), jen.Id("h").Func().Add(f.handlerParams(t)).Add(f.handlerResult(t, ""))).
-		Block(jen.Id(t.Var()).Dot("Handle").Call(jen.Id("w"), h))
+		Block(call)
 	f.Line()
 }
 
 // handlerParams are what a handler of the task takes.
 func (f *file) handlerParams(t *model.Task) *jen.Statement {
-	return jen.Params(jen.Qual("context", "Context"), jen.Op("*").Add(runtime("Job")).Types(f.payload(t)))
+	params := []jen.Code{jen.Qual("context", "Context"), jen.Op("*").Add(runtime("Job")).Types(f.payload(t))}
+	if t.Parent() {
+		params = append(params, jen.Id(t.GoName+"Results"))
+	}
+	return jen.Params(params...)
 }
 
 // handlerResult is what a handler of the task returns, named or not.

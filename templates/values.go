@@ -22,9 +22,12 @@ func (l *literal) setFirst(name string, values []jen.Code) {
 	}
 }
 
+// members is how a list in braces is written, each in a line of its own.
+var members = jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}
+
 // lines are the members one below the other, for behind a type.
 func (l *literal) lines(typ *jen.Statement) *jen.Statement {
-	return typ.Custom(jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}, l.members...)
+	return typ.Custom(members, l.members...)
 }
 
 // inline are the members in one line.

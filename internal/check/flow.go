@@ -14,6 +14,7 @@ func flow(t *model.Task, l *diag.List) {
 	if !t.Parent() {
 		return
 	}
+	scheduledParent(t, l)
 	if t.Dedup != nil || tagged(t, model.WordDedup) != nil {
 		pos := t.ChildrenPos
 		if t.Dedup != nil {
@@ -33,6 +34,17 @@ func flow(t *model.Task, l *diag.List) {
 		}
 		first[s.Task] = s
 	}
+}
+
+// scheduledParent reports a task with a schedule, whose jobs have no children,
+// and a slot that must not be empty.
+func scheduledParent(t *model.Task, l *diag.List) {
+	i := slices.IndexFunc(t.Slots, func(s *model.Slot) bool { return s.Kind == model.One })
+	if len(t.Schedules) == 0 || i < 0 {
+		return
+	}
+	f := t.Slots[i].Field
+	l.Errorf(t.Schedules[0].At(), "a schedule adds jobs without children, and slot %s of %s must have one: make it *%s, or schedule a task whose handler adds the flow", f.Name, t.GoName, t.Slots[i].Task.GoName)
 }
 
 // tagged is the first field of the payload with the word, or nil.

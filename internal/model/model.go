@@ -93,6 +93,15 @@ type Task struct {
 	Schedules                 []*Schedule // in the order of the source
 }
 
+// AliasNames are the task's aliases.
+func (t *Task) AliasNames() []string {
+	names := make([]string, len(t.Aliases))
+	for i, a := range t.Aliases {
+		names[i] = a.Name
+	}
+	return names
+}
+
 // Alias is an earlier name of a task.
 type Alias struct {
 	Name string

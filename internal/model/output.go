@@ -1,6 +1,9 @@
 package model
 
-import "go/token"
+import (
+	"go/token"
+	"slices"
+)
 
 // Output is a Go package that is generated.
 type Output struct {
@@ -13,6 +16,16 @@ type Output struct {
 	Existing []Declared
 }
 
+// Flows is true when a task of the output has children.
+func (o *Output) Flows() bool {
+	for _, p := range o.Packages {
+		if slices.ContainsFunc(p.Tasks, (*Task).Parent) {
+			return true
+		}
+	}
+	return false
+}
+
 // Declared is a name that a file of the output declares and that is not
 // generated in this run.
 type Declared struct {
@@ -23,7 +36,16 @@ type Declared struct {
 // Declares is what the generated code declares for others to use.
 func (t *Task) Declares() []string {
 	n := t.GoName
-	return []string{t.Var(), "Enqueue" + n, "EnqueueMany" + n, "Handle" + n}
+	names := []string{t.Var(), "Enqueue" + n, "Handle" + n}
+	if t.Parent() {
+		names = append(names, n+"Flow", n+"Results", "read"+n+"Results")
+	} else {
+		names = append(names, "EnqueueMany"+n)
+	}
+	if t.InFlow() {
+		names = append(names, n+"Node", "Flow"+n)
+	}
+	return names
 }
 
 // Var is the generated variable that holds the task.

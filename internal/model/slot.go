@@ -1,6 +1,9 @@
 package model
 
-import "go/token"
+import (
+	"go/token"
+	"slices"
+)
 
 // Slot is a place for children of a task: a field of the struct that the
 // task's children= names.
@@ -57,15 +60,16 @@ func (t *Task) Parent() bool { return len(t.Slots) > 0 }
 // InFlow is true when jobs of the task are parents or children.
 func (t *Task) InFlow() bool { return t.Child || t.Parent() }
 
+// Early is true when a job of the task may begin before all its children are
+// finished.
+func (t *Task) Early() bool {
+	return slices.ContainsFunc(t.Slots, func(s *Slot) bool { return s.OnFail == Continue })
+}
+
 // Outcome is true when a handler of t gets an outcome for each child in the
-// slot: a child may have no result, although t's handler runs.
+// slot, since there may be no result of one.
 func (t *Task) Outcome(s *Slot) bool {
-	for _, other := range t.Slots {
-		if other.OnFail == Continue {
-			return true // when a child fails, no matter what others are doing
-		}
-	}
-	return s.OnFail == Ignore || s.OnFail == Remove && s.Kind == One
+	return t.Early() || s.OnFail == Ignore || s.OnFail == Remove && s.Kind == One
 }
 
 // Silent is true when a handler of t has nothing to learn from a slot: its
