@@ -13,6 +13,9 @@ import (
 type Options struct {
 	// TypeScript asks for a TypeScript type of everything.
 	TypeScript bool
+	// Alone is true when there may be tasks in other packages, of which nothing
+	// is known, so that their types may stand in slots.
+	Alone bool
 }
 
 // Packages puts the tasks of each package to their queues and the tasks of
@@ -22,7 +25,7 @@ func Packages(packages []*model.Package, o Options, l *diag.List) {
 	for _, p := range packages {
 		join(p, l)
 	}
-	children(packages, l)
+	children(packages, o, l)
 	for _, p := range packages {
 		for _, t := range p.Tasks {
 			task(t, payloads, o, l)

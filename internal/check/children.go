@@ -26,13 +26,15 @@ type linker struct {
 	tasks map[declared]member
 	// packages are the paths of the run's packages with tasks.
 	packages map[string]bool
+	// alone is that of Options.
+	alone bool
 	// here is the package of the task that is looked at.
 	here *model.Package
 }
 
 // children fills in the slots of all tasks, and checks them.
-func children(packages []*model.Package, l *diag.List) {
-	c := &linker{l: l, tasks: map[declared]member{}, packages: map[string]bool{}}
+func children(packages []*model.Package, o Options, l *diag.List) {
+	c := &linker{l: l, alone: o.Alone, tasks: map[declared]member{}, packages: map[string]bool{}}
 	for _, p := range packages {
 		c.packages[p.Path] = true
 		queues := map[*model.Task]*model.Queue{}
@@ -182,7 +184,7 @@ func (c *linker) noTask(s *model.Slot) {
 		c.l.Errorf(s.Pos, "slot %s has type %s, but a slot is for jobs of a task: give it a type with //bullmq:task above it", name, c.written(s.Field.Type))
 	case c.packages[t.Path]:
 		c.l.Errorf(s.Pos, "slot %s: type %s is no task: write //bullmq:task QUEUE/NAME above it, at %v", name, c.written(t), t.Pos)
-	default:
+	case !c.alone:
 		c.l.Errorf(s.Pos, "slot %s: type %s is no task of this run: write //bullmq:task QUEUE/NAME above it, or, if that is there, generate both packages at once: bullmq-gen ./...", name, c.written(t))
 	}
 }
@@ -217,6 +219,9 @@ func (c *linker) word(s *model.Slot, w model.Word) {
 		s.OnFail = policy
 	case ok:
 		c.l.Errorf(w.Pos, "unknown policy in %q%s", w.Text, directive.NearPolicy(w.Text))
+		if near := naming.Nearest(strings.TrimPrefix(w.Text, model.WordOnFail), model.Policies); near != "" {
+			c.l.Suggest(w.Text, model.WordOnFail+near)
+		}
 	default:
 		c.l.Errorf(w.Pos, "unknown word %q in the bullmq tag of slot %s%s", w.Text, s.Field.Name, directive.NearSlotWord(w.Text))
 	}

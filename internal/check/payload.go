@@ -257,7 +257,7 @@ func (w *walk) tags(t *model.Type, a at, depth int) {
 			w.l.Errorf(f.TagPos, "%s.%s: %v", a.path, f.Name, err)
 		}
 		w.typeTag(f, a.path)
-		if a.nested && !w.payloads[t] {
+		if a.nested && f.Source && !w.payloads[t] {
 			for _, word := range f.Words {
 				w.l.Warnf(word.Pos, "the tag %q has no effect here: it works on fields of a payload itself and of structs that the payload embeds", word.Text)
 			}

@@ -48,11 +48,12 @@ func (r *reader) given(s *ast.TypeSpec, t *model.Task, arg *directive.Arg) *mode
 				near = append(near, n)
 			}
 		}
-		hint := ": " + wanted
-		if found := naming.Nearest(name, near); found != "" {
+		hint, found := ": "+wanted, naming.Nearest(name, near)
+		if found != "" {
 			hint = "; did you mean \"" + found + "\"?"
 		}
 		r.l.Errorf(arg.ValuePos, "payload=%s: this package declares no %s%s", name, name, hint)
+		r.l.Suggest(name, found)
 		return nil
 	}
 	if !obj.Exported() {
