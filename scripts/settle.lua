@@ -1,4 +1,4 @@
--- lazy: outcome again metrics delayed marker
+-- lazy: outcome again metrics delayed marker report
 -- Settles jobs that were taken, and takes others, in one call.
 --
 -- Whatever is common to many jobs is done once for all. A job is settled in bulk if it is completed, has no children, no parent, no
@@ -27,46 +27,63 @@ local n, again = #kinds, ARGV[11] == '1'
 local active, events, limiter = B .. 'active', B .. 'events', B .. 'limiter'
 local min, byte = math.min, string.byte
 local meta = rc('HMGET', B .. 'meta', 'paused', 'concurrency', 'max', 'duration', 'opts.maxLenEvents')
-local refused, r = {}, 0 -- places and codes
 local completed, failed, others = 0, 0, 0 -- how many were settled, and how
--- The jobs that are settled one by one, which of them are in `active` until then, and where the extras of each begin.
-local single, s, alone, extra, x = {}, 0, {}, {}, 3 * n + 10
-local seen = {} -- ids
+local refused, r -- places and codes, and how many of both
 -- A job that is taken by a worker with a name has 9 fields, or else 8: any other number means that something has happened to it.
 local usual = worker == '' and 8 or 9
 
-local function refuse(i, code)
-  refused[r + 1], refused[r + 2] = i, code
-  r = r + 2
-end
-
--- Takes the n ids of a table out of `active`. Jobs of one batch often are the tail of the list: it is popped, and what else was in it put back. What
--- is not there is looked for, or filtered out of the whole list if that is much. Those that were found leave the table, which is of ids
--- and places. Returns how many were not.
-local function leave_active(at, n)
-  if n == 1 then
-    local id = next(at)
-    if rc('LREM', active, -1, id) == 0 then return 1 end
-    at[id] = nil
-    return 0
-  end
-  local left, rest, t = n, {}, 0
-  local tail = rc('RPOP', active, n) or {}
-  for i = #tail, 1, -1 do
-    local id = tail[i]
-    if at[id] then
-      at[id], left = nil, left - 1
+-- A single job that can be settled in bulk: the same as below, without what many need.
+if n == 1 and kinds == 'c' and ARGV[17] ~= '0' and meta[5] and not again then
+  local id, value = ARGV[16], ARGV[18]
+  local key = B .. id
+  local lock, kin = key .. ':lock'
+  if rc('GET', lock) == ARGV[17] and rc('HLEN', key) == usual then
+    if count == 0 then
+      kin = rc('EXISTS', key .. ':dependencies', key .. ':unsuccessful', key .. ':logs', key .. ':processed', key .. ':failed')
     else
-      t = t + 1
-      rest[t] = id
+      kin = rc('EXISTS', key .. ':dependencies', key .. ':unsuccessful')
+    end
+    if kin == 0 and rc('LREM', active, -1, id) == 1 then
+      rc('SREM', B .. 'stalled', id)
+      if count == 0 then
+        rc('DEL', lock, key)
+      else
+        rc('DEL', lock)
+        rc('HSET', key, 'returnvalue', value, 'finishedOn', now, 'atm', '1')
+        rc('ZADD', B .. 'completed', now, id)
+      end
+      rc('XADD', events, 'MAXLEN', '~', meta[5], '*', 'event', 'completed', 'jobId', id, 'returnvalue', value, 'prev', 'active')
+      completed = 1
+      if count > 0 or age > 0 then cold().retain(B, 'completed', now, count, age, limit, 1) end
     end
   end
-  if t > 0 then rc('RPUSH', active, unpack(rest)) end
-  if left > 12 then
-    local all = rc('LRANGE', active, 0, -1)
-    rest, t = {}, 0
-    for i = 1, #all do
-      local id = all[i]
+end
+
+if n > completed then
+  refused, r = {}, 0
+  -- The jobs that are settled one by one, which of them are in `active` until then, and where the extras of each begin.
+  local single, s, alone, extra, x = {}, 0, {}, {}, 3 * n + 10
+  local seen = {} -- ids
+
+  local function refuse(i, code)
+    refused[r + 1], refused[r + 2] = i, code
+    r = r + 2
+  end
+
+  -- Takes the n ids of a table out of `active`. Jobs of one batch often are the tail of the list: it is popped, and what else was in it put back. What
+  -- is not there is looked for, or filtered out of the whole list if that is much. Those that were found leave the table, which is of ids
+  -- and places. Returns how many were not.
+  local function leave_active(at, n)
+    if n == 1 then
+      local id = next(at)
+      if rc('LREM', active, -1, id) == 0 then return 1 end
+      at[id] = nil
+      return 0
+    end
+    local left, rest, t = n, {}, 0
+    local tail = rc('RPOP', active, n) or {}
+    for i = #tail, 1, -1 do
+      local id = tail[i]
       if at[id] then
         at[id], left = nil, left - 1
       else
@@ -74,131 +91,143 @@ local function leave_active(at, n)
         rest[t] = id
       end
     end
-    rc('DEL', active)
-    for i = 1, t, 1000 do rc('RPUSH', active, unpack(rest, i, min(i + 999, t))) end
-  elseif left > 0 then
-    for id in pairs(at) do
-      if rc('LREM', active, -1, id) == 1 then at[id], left = nil, left - 1 end
-    end
-  end
-  return left
-end
-
--- Completes v jobs in bulk, if they are kept; writes their events in any case. `made` has the attempts of those that made more than one.
-local function complete(ids, keys, values, made, v)
-  if count ~= 0 then
-    local z = {}
-    for i = 1, v do
-      z[2 * i - 1], z[2 * i] = now, ids[i]
-      rc('HSET', keys[i], 'returnvalue', values[i], 'finishedOn', now, 'atm', made[ids[i]] or '1')
-    end
-    rc('ZADD', B .. 'completed', unpack(z))
-  end
-  if not meta[5] then
-    meta[5] = '10000'
-    rc('HSET', B .. 'meta', 'opts.maxLenEvents', meta[5])
-  end
-  for i = 1, v - 1 do rc('XADD', events, '*', 'event', 'completed', 'jobId', ids[i], 'returnvalue', values[i], 'prev', 'active') end
-  rc('XADD', events, 'MAXLEN', '~', meta[5], '*', 'event', 'completed', 'jobId', ids[v], 'returnvalue', values[v], 'prev', 'active')
-  completed = completed + v
-end
-
--- Settles in bulk what can be of the jobs in some places, and notes the others in `single`. Lua puts no more than some thousands of
--- arguments on its stack, so a call that settles many comes here more than once.
-local function settle_bulk(low, high)
-  local keys, locks, kin, k = {}, {}, {}, 0
-  for i = low, high do
-    local key = B .. ARGV[3 * i + 13]
-    local j = i - low + 1
-    keys[j], locks[j] = key, key .. ':lock'
-    kin[k + 1], kin[k + 2] = key .. ':dependencies', key .. ':unsuccessful'
-    k = k + 2
-    if count == 0 then
-      kin[k + 1], kin[k + 2], kin[k + 3] = key .. ':logs', key .. ':processed', key .. ':failed'
-      k = k + 3
-    end
-  end
-  local held = rc('MGET', unpack(locks))
-  local more = rc('EXISTS', unpack(kin)) > 0
-
-  -- The places of those that leave `active`; of whose locks are released; and of what can be done in bulk. The lists of keys and locks
-  -- close up over those that fall out.
-  local at, l, free, u = {}, 0, {}, 0
-  local ids, values, made, v = {}, {}, {}, 0
-  for i = low, high do
-    local j, a = i - low + 1, 3 * i + 13
-    local id, own, kind, key = ARGV[a], ARGV[a + 1], byte(kinds, i), keys[j]
-    if kind ~= 99 then -- c
-      x = x + 6
-      extra[i] = x
-    end
-    local len = rc('HLEN', key)
-    if len == 0 then
-      refuse(i, -1)
-    elseif at[id] or seen[id] or kind == 112 -- p
-      or more and (kind == 99 or kind == 107) and rc('EXISTS', key .. ':dependencies', key .. ':unsuccessful') > 0 then -- c, k
-      s = s + 1
-      single[s], alone[i], seen[id] = i, true, true
-    elseif own ~= '0' and held[j] ~= own then
-      refuse(i, held[j] and -6 or -2)
-    else
-      local bulk = kind == 99
-      if bulk and len ~= usual then
-        local h = rc('HMGET', key, 'parentKey', 'deid', 'gen:steps', 'atm')
-        if h[4] then made[id] = h[4] + 1 .. '' end
-        bulk = not (h[1] or h[2] or h[3])
-      elseif kind == 102 or kind == 114 or kind == 100 then -- f, r, d
-        cold().note_failure(key, ARGV[a + 2], ARGV[x], ARGV[x + 1])
+    if t > 0 then rc('RPUSH', active, unpack(rest)) end
+    if left > 12 then
+      local all = rc('LRANGE', active, 0, -1)
+      rest, t = {}, 0
+      for i = 1, #all do
+        local id = all[i]
+        if at[id] then
+          at[id], left = nil, left - 1
+        else
+          t = t + 1
+          rest[t] = id
+        end
       end
-      if bulk then
-        v = v + 1
-        ids[v], keys[v], values[v] = id, key, ARGV[a + 2]
-      else
+      rc('DEL', active)
+      for i = 1, t, 1000 do rc('RPUSH', active, unpack(rest, i, min(i + 999, t))) end
+    elseif left > 0 then
+      for id in pairs(at) do
+        if rc('LREM', active, -1, id) == 1 then at[id], left = nil, left - 1 end
+      end
+    end
+    return left
+  end
+
+  -- Completes v jobs in bulk, if they are kept; writes their events in any case. `made` has the attempts of those that made more than one.
+  local function complete(ids, keys, values, made, v)
+    if count ~= 0 then
+      local z = {}
+      for i = 1, v do
+        z[2 * i - 1], z[2 * i] = now, ids[i]
+        rc('HSET', keys[i], 'returnvalue', values[i], 'finishedOn', now, 'atm', made[ids[i]] or '1')
+      end
+      rc('ZADD', B .. 'completed', unpack(z))
+    end
+    if not meta[5] then
+      meta[5] = '10000'
+      rc('HSET', B .. 'meta', 'opts.maxLenEvents', meta[5])
+    end
+    for i = 1, v - 1 do rc('XADD', events, '*', 'event', 'completed', 'jobId', ids[i], 'returnvalue', values[i], 'prev', 'active') end
+    rc('XADD', events, 'MAXLEN', '~', meta[5], '*', 'event', 'completed', 'jobId', ids[v], 'returnvalue', values[v], 'prev', 'active')
+    completed = completed + v
+  end
+
+  -- Settles in bulk what can be of the jobs in some places, and notes the others in `single`. Lua puts no more than some thousands of
+  -- arguments on its stack, so a call that settles many comes here more than once.
+  local function settle_bulk(low, high)
+    local keys, locks, kin, k = {}, {}, {}, 0
+    for i = low, high do
+      local key = B .. ARGV[3 * i + 13]
+      local j = i - low + 1
+      keys[j], locks[j] = key, key .. ':lock'
+      kin[k + 1], kin[k + 2] = key .. ':dependencies', key .. ':unsuccessful'
+      k = k + 2
+      if count == 0 then
+        kin[k + 1], kin[k + 2], kin[k + 3] = key .. ':logs', key .. ':processed', key .. ':failed'
+        k = k + 3
+      end
+    end
+    local held = rc('MGET', unpack(locks))
+    local more = rc('EXISTS', unpack(kin)) > 0
+
+    -- The places of those that leave `active`; of whose locks are released; and of what can be done in bulk. The lists of keys and locks
+    -- close up over those that fall out.
+    local at, l, free, u = {}, 0, {}, 0
+    local ids, values, made, v = {}, {}, {}, 0
+    for i = low, high do
+      local j, a = i - low + 1, 3 * i + 13
+      local id, own, kind, key = ARGV[a], ARGV[a + 1], byte(kinds, i), keys[j]
+      if kind ~= 99 then -- c
+        x = x + 6
+        extra[i] = x
+      end
+      local len = rc('HLEN', key)
+      if len == 0 then
+        refuse(i, -1)
+      elseif at[id] or seen[id] or kind == 112 -- p
+        or more and (kind == 99 or kind == 107) and rc('EXISTS', key .. ':dependencies', key .. ':unsuccessful') > 0 then -- c, k
         s = s + 1
-        single[s] = i
-      end
-      l = l + 1
-      at[id] = i
-      if own ~= '0' then
-        u = u + 1
-        locks[u], free[u] = locks[j], id
+        single[s], alone[i], seen[id] = i, true, true
+      elseif own ~= '0' and held[j] ~= own then
+        refuse(i, held[j] and -6 or -2)
+      else
+        local bulk = kind == 99
+        if bulk and len ~= usual then
+          local h = rc('HMGET', key, 'parentKey', 'deid', 'gen:steps', 'atm')
+          if h[4] then made[id] = h[4] + 1 .. '' end
+          bulk = not (h[1] or h[2] or h[3])
+        elseif kind == 102 or kind == 114 or kind == 100 then -- f, r, d
+          cold().note_failure(key, ARGV[a + 2], ARGV[x], ARGV[x + 1])
+        end
+        if bulk then
+          v = v + 1
+          ids[v], keys[v], values[v] = id, key, ARGV[a + 2]
+        else
+          s = s + 1
+          single[s] = i
+        end
+        l = l + 1
+        at[id] = i
+        if own ~= '0' then
+          u = u + 1
+          locks[u], free[u] = locks[j], id
+        end
       end
     end
+
+    if l > 0 and leave_active(at, l) > 0 then -- some were not there: they lose their lock and nothing else is done
+      local w, t, lost = 0, 0, {}
+      for i = 1, v do
+        if not at[ids[i]] then
+          w = w + 1
+          ids[w], keys[w], values[w] = ids[i], keys[i], values[i]
+        end
+      end
+      v = w
+      for _, i in pairs(at) do lost[i] = true end
+      for i = low, high do if lost[i] then refuse(i, -3) end end
+      for i = 1, s do
+        if not lost[single[i]] then
+          t = t + 1
+          single[t] = single[i]
+        end
+      end
+      s = t
+    end
+    if u > 0 then rc('SREM', B .. 'stalled', unpack(free)) end
+    if count == 0 then
+      for i = 1, v do
+        local key = keys[i]
+        locks[u + i] = key
+        if more then rc('DEL', key .. ':logs', key .. ':processed', key .. ':failed') end
+      end
+      u = u + v
+    end
+    if u > 0 then rc('DEL', unpack(locks, 1, u)) end
+    if v > 0 then complete(ids, keys, values, made, v) end
   end
 
-  if l > 0 and leave_active(at, l) > 0 then -- some were not there: they lose their lock and nothing else is done
-    local w, t, lost = 0, 0, {}
-    for i = 1, v do
-      if not at[ids[i]] then
-        w = w + 1
-        ids[w], keys[w], values[w] = ids[i], keys[i], values[i]
-      end
-    end
-    v = w
-    for _, i in pairs(at) do lost[i] = true end
-    for i = low, high do if lost[i] then refuse(i, -3) end end
-    for i = 1, s do
-      if not lost[single[i]] then
-        t = t + 1
-        single[t] = single[i]
-      end
-    end
-    s = t
-  end
-  if u > 0 then rc('SREM', B .. 'stalled', unpack(free)) end
-  if count == 0 then
-    for i = 1, v do
-      local key = keys[i]
-      locks[u + i] = key
-      if more then rc('DEL', key .. ':logs', key .. ':processed', key .. ':failed') end
-    end
-    u = u + v
-  end
-  if u > 0 then rc('DEL', unpack(locks, 1, u)) end
-  if v > 0 then complete(ids, keys, values, made, v) end
-end
-
-if n > 0 then
   if string.find(kinds, 'r', 1, true) then -- jobs that are due stand before a retried one in line
     local paused, blocked = cold().blocked(B)
     cold().promote_due(B, tonumber(now), paused, blocked)
@@ -224,48 +253,21 @@ if n > 0 then
       end
     end
   end
-  local points = tonumber(ARGV[10])
-  if points > 0 then
-    if completed > 0 then cold().count_finished(B, 'completed', now, points, completed) end
-    if failed > 0 then cold().count_finished(B, 'failed', now, points, failed) end
-  end
   if again then r = cold().forgive(B, kinds, refused, r, extra, now, count, age) end
 end
+local points = tonumber(ARGV[10])
+if points > 0 then
+  if completed > 0 then cold().count_finished(B, 'completed', now, points, completed) end
+  if failed > 0 then cold().count_finished(B, 'failed', now, points, failed) end
+end
 
-local out, o = {0, 0, r / 2}, r + 3
-for i = 1, r do out[3 + i] = refused[i] end
+local out, o = {0, 0, 0}, 3
+if r then
+  out[3], o = r / 2, r + 3
+  for i = 1, r do out[3 + i] = refused[i] end
+end
 local taken, limited, due, blocked = 0, 0, 0, false
 local want, max = wanted, meta[3] or ARGV[8] ~= '' and ARGV[8]
-
--- Reports a job with all fields of its hash.
-local function report(id, key)
-  local h = rc('HGETALL', key)
-  local size = #h
-  out[o + 1], out[o + 2] = id, size
-  for i = 1, size do out[o + 2 + i] = h[i] end
-  o = o + 2 + size
-end
-
--- The next `ask` waiting jobs, and whether there are no more.
-local function next_ids(ask)
-  local ids, short = rc('RPOP', B .. 'wait', ask) or {}, false
-  local g = #ids
-  if g < ask then
-    local best = rc('ZPOPMIN', B .. 'prioritized', ask - g)
-    if #best < 2 * (ask - g) then
-      short = true
-      rc('DEL', B .. 'pc')
-    end
-    for i = 1, #best, 2 do
-      g = g + 1
-      ids[g] = best[i]
-    end
-  end
-  for i = g, 1, -1 do
-    if byte(ids[i]) == 48 and byte(ids[i], 2) == 58 then table.remove(ids, i) end -- '0:...', the marker of a very old version
-  end
-  return ids, short
-end
 
 if L and L.back then
   -- A job that went back because of a limit would be the next one taken: where no maximum is set, the count of a limit set by hand is one.
@@ -277,7 +279,7 @@ if again and want > 0 and token ~= '0' then
   for i = 1, #found do
     local key = B .. found[i]
     rc('PEXPIRE', key .. ':lock', ARGV[6])
-    report(found[i], key)
+    o = cold().report(out, o, found[i], key)
   end
   taken = #found
   if taken > 0 then want = 0 end -- what the first sending left was not to be had
@@ -315,9 +317,30 @@ if want > 0 then
     blocked = want <= 0
   end
   while want > 0 and (not room or room > 0) do
-    local ids, short = next_ids(min(want, 250, room or want))
-    local g, counted = #ids, 0
-    if g > 0 then rc('LPUSH', active, unpack(ids)) end
+    local ask, short = min(want, 250, room or want), false
+    local moved = ask == 1 and rc('RPOPLPUSH', B .. 'wait', active) -- is in `active` already
+    local ids = ask == 1 and {moved or nil} or rc('RPOP', B .. 'wait', ask) or {}
+    local g = #ids
+    if g < ask then
+      local best = rc('ZPOPMIN', B .. 'prioritized', ask - g)
+      if #best < 2 * (ask - g) then
+        short = true
+        rc('DEL', B .. 'pc')
+      end
+      for i = 1, #best, 2 do
+        g = g + 1
+        ids[g] = best[i]
+      end
+    end
+    for i = g, 1, -1 do
+      if byte(ids[i]) == 48 and byte(ids[i], 2) == 58 then -- '0:...', the marker of a very old version
+        if moved then rc('LREM', active, 1, ids[i]) end
+        table.remove(ids, i)
+      end
+    end
+    local counted = 0
+    g = #ids
+    if g > 0 and not moved then rc('LPUSH', active, unpack(ids)) end
     for i = 1, g do
       local id = ids[i]
       local key = B .. id
@@ -336,7 +359,7 @@ if want > 0 then
         rc('HSET', key, 'processedOn', now)
         if worker ~= '' then rc('HSET', key, 'pb', worker) end
         rc('HINCRBY', key, 'ats', 1)
-        report(id, key)
+        o = cold().report(out, o, id, key)
         if not max or rc('HEXISTS', key, 'defa') == 0 then counted = counted + 1 end -- one that is only to be failed uses no limit
       end
     end

@@ -72,8 +72,12 @@ func TestSettleCostsNoMoreCommands(t *testing.T) {
 				}
 				require.NoError(t, b.c.ConfigResetStat(ctx).Err())
 				held = append(held[k:], idsOf(b.settleAll(req).Jobs)...)
+				want := test.call + k*(test.settled+test.taken)
+				if k == 1 {
+					want-- // a single job goes from one list to the other in one command
+				}
 				if round > 0 { // the first one has more to make
-					require.Equal(t, test.call+k*(test.settled+test.taken), commandCalls(t, b.c), "%s, %d jobs", test.name, k)
+					require.Equal(t, want, commandCalls(t, b.c), "%s, %d jobs", test.name, k)
 				}
 			}
 		}
