@@ -103,63 +103,13 @@ func (q *Queue) Schedule(ctx context.Context, id string, spec ScheduleSpec, name
 // checked first: when one is wrong nothing is stored, and the error names all
 // that is wrong. When the storage refuses some, they have the zero NextRun.
 func (q *Queue) ScheduleAll(ctx context.Context, list []Schedule) ([]NextRun, error) {
-	now := q.client.now()
-	stored := make([]storage.Schedule, len(list))
-	crons := make([]*cronSchedule, len(list))
-	var wrong []error
-	seen := map[string]bool{}
-	for i := range list {
-		var p problems
-		stored[i], crons[i] = list[i].stored(now, &p)
-		if seen[list[i].ID] {
-			p.add("there are two of this id")
-		}
-		seen[list[i].ID] = true
-		wrong = append(wrong, p.wrap("schedule %q on queue %q", list[i].ID, q.name))
-	}
-	if err := errors.Join(wrong...); err != nil || len(list) == 0 {
+	b, err := newScheduleBatch(q.name, q.client.now(), list)
+	if err != nil || len(list) == 0 {
 		return nil, err
 	}
-	if err := q.client.announce(ctx, q.name); err != nil {
+	runs, refused, err := b.store(ctx, q.client)
+	if err != nil {
 		return nil, err
-	}
-	return q.upsert(ctx, now, stored, crons)
-}
-
-// slotTries is how many times of a pattern are tried whose jobs exist already.
-const slotTries = 100
-
-// upsert stores schedules, those whose next time is taken with a later one.
-func (q *Queue) upsert(ctx context.Context, now time.Time, list []storage.Schedule, crons []*cronSchedule) ([]NextRun, error) {
-	runs := make([]NextRun, len(list))
-	open := make([]int, len(list)) // those that are yet to be stored
-	for i := range open {
-		open[i] = i
-	}
-	var refused []error
-	for try := 1; len(open) > 0; try++ {
-		some := make([]storage.Schedule, len(open))
-		for k, i := range open {
-			some[k] = list[i]
-		}
-		out, err := q.client.store.UpsertSchedules(ctx, q.name, now, some)
-		if err != nil {
-			return nil, err
-		}
-		var again []int
-		for k, i := range open {
-			runs[i] = NextRun{out[k].ID, out[k].Slot}
-			err := out[k].Err
-			if errors.Is(err, storage.ErrSlotTaken) && crons[i] != nil && try < slotTries {
-				if list[i].Slot, err = crons[i].next(list[i].Slot); err == nil {
-					again = append(again, i)
-				}
-			}
-			if err != nil {
-				refused = append(refused, err)
-			}
-		}
-		open = again
 	}
 	return runs, errors.Join(refused...)
 }

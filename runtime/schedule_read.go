@@ -22,6 +22,9 @@ type ScheduleInfo struct {
 	Options Options
 	// Next is the job that it added last.
 	Next NextRun
+	// Owner is the owner of the ScheduleSet that stored it; empty: it was stored
+	// by other means, or by a peer.
+	Owner string
 	// Iterations is how many jobs it added, since it was stored first. 0: it is
 	// a repeatable job of a 5.x peer.
 	Iterations int
@@ -84,7 +87,7 @@ func scheduleInfo(r *storage.ScheduleRecord) (*ScheduleInfo, error) {
 		return nil, fmt.Errorf("bullmq: schedule %q: %w", r.ID, err)
 	}
 	s := &ScheduleInfo{
-		ID: r.ID, Name: r.Template.Name, Data: r.Template.Data, Options: o, Iterations: r.Iterations, Extra: r.Extra,
+		ID: r.ID, Name: r.Template.Name, Data: r.Template.Data, Options: o, Owner: r.Owner, Iterations: r.Iterations, Extra: r.Extra,
 		Spec: ScheduleSpec{Cron: r.Pattern, TZ: r.TZ, Every: r.Every, Offset: r.Offset, Limit: r.Limit, Start: r.Start, End: r.End},
 	}
 	if s.Data == nil {

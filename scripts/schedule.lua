@@ -7,7 +7,8 @@
 --   name of its jobs, their data, their options (JSON without its end), their id (JSON without slot and end), their priority,
 --   their deduplication id or '', number of fields of its hash, and these: names and values.
 -- Reply: of each, two elements: the job's id and delay (ms), or '' and a code: -10 the slot's job exists, -11 so do those of many
---   slots after it, -12 the slot is after the end. Of one that was refused, nothing is changed.
+--   slots after it, -12 the slot is after the end. Of one that was refused, nothing is changed; nor of one whose field gen:owner is
+--   stored already with all the others, and that needs nothing: its field gen:first is the count of jobs from which its limit counts.
 local now = tonumber(ARGV[3])
 local slots = B .. 'repeat'
 L.max_events(B)
@@ -46,6 +47,24 @@ local function pattern_slot(s, prev, old, own)
   return due and prev or s.slot, offset
 end
 
+-- What says when a scheduler makes jobs, which ones, and for whom.
+local definition = { 'name', 'data', 'opts', 'pattern', 'tz', 'every', 'limit', 'startDate', 'endDate', 'gen:owner' }
+
+-- Whether a scheduler that somebody declares is stored already just so, and goes on by itself, or has made its last job.
+local function goes_on(s, prev, old, own)
+  local owner = s.fields['gen:owner']
+  if not owner or not prev or s.offset and s.offset ~= tonumber(old.offset) then return false end
+  local have = rc('HMGET', slots .. ':' .. s.id, 'gen:first', unpack(definition))
+  for i, name in ipairs(definition) do
+    if (have[i + 1] or nil) ~= s.fields[name] then return false end
+  end
+  local limit = tonumber(s.fields.limit)
+  if limit and tonumber(old.ic) - tonumber(have[1] or old.ic) + 1 >= limit then return true end
+  -- A job that stands too far off was put there by another clock, and is replaced.
+  if s.every then return own and prev <= math.max(now, s.start or 0) + 2 * s.every end
+  return own and (prev <= now or prev <= s.slot)
+end
+
 local function read(a)
   local s = {
     id = ARGV[a], slot = tonumber(ARGV[a + 1]), every = tonumber(ARGV[a + 2]), offset = tonumber(ARGV[a + 3]),
@@ -74,6 +93,7 @@ local function upsert(s)
   -- The job of the slot, if it is one that can be replaced.
   local own = prev and L.slot_id(s.id, prev)
   if own and not (rc('EXISTS', B .. own) == 1 and L.pending(B, own)) then own = nil end
+  if goes_on(s, prev, old, own) then return L.slot_id(s.id, prev), 0 end
   local slot, offset = (s.every and interval_slot or pattern_slot)(s, prev, old, own)
   if s.every then
     slot = free_slot(s.id, slot, s.every, own)
@@ -92,6 +112,7 @@ local function upsert(s)
   rc('DEL', slots .. ':' .. s.id)
   rc('HSET', slots .. ':' .. s.id, 'ic', old.ic, unpack(s.list))
   if offset then rc('HSET', slots .. ':' .. s.id, 'offset', int(tonumber(offset))) end
+  if s.fields['gen:owner'] and s.fields.limit then rc('HSET', slots .. ':' .. s.id, 'gen:first', old.ic) end
   return L.add_iteration(B, s.id, slot, s, now)
 end
 

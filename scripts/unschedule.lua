@@ -1,11 +1,12 @@
 -- lib: events jobkeys
 -- Removes schedulers, with the next job of each if that is still delayed.
--- KEYS: 1 any key of the queue.  ARGV: 1 base, 2 mode, 3 and on: ids.
+-- KEYS: 1 any key of the queue.  ARGV: 1 base, 2 mode, 3 owner: those of others are left; '': whoever's they are, 4 and on: ids.
 -- Reply: for each id 1, or 0 when there was no such scheduler.
-local reply = {}
-for i = 3, #ARGV do
+local reply, owner = {}, ARGV[3]
+for i = 4, #ARGV do
   local sid = ARGV[i]
   local slot = rc('ZSCORE', B .. 'repeat', sid)
+  if owner ~= '' and rc('HGET', B .. 'repeat:' .. sid, 'gen:owner') ~= owner then slot = false end
   if slot then
     local id = 'repeat:' .. sid .. ':' .. int(tonumber(slot))
     if rc('ZREM', B .. 'delayed', id) == 1 then

@@ -105,6 +105,7 @@ func Keyspace(state vectors.Keyspace, prefix string, opts ...Option) []Problem {
 		a.family(q)
 		a.settings(q)
 	}
+	a.owners(prefix)
 	slices.SortStableFunc(a.problems, func(x, y Problem) int { return cmp.Compare(x.Key, y.Key) })
 	return a.problems
 }

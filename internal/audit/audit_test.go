@@ -229,6 +229,31 @@ func TestBroken(t *testing.T) {
 	}
 }
 
+// What stands below no queue is who declares schedulers, and nothing else.
+func TestOwners(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		key   string
+		entry vectors.Entry
+		rule  audit.Rule
+	}{
+		"sound":        {"gen:schedules", set("q:example.com/app", "q2:a:b"), ""},
+		"other type":   {"gen:schedules", list("q:a"), audit.RuleKey},
+		"no queue":     {"gen:schedules", set(":a"), audit.RuleScheduler},
+		"no owner":     {"gen:schedules", set("q"), audit.RuleScheduler},
+		"what is this": {"meta", hash("paused", "1"), audit.RuleKey},
+	} {
+		problems := audit.Keyspace(broken(func(k vectors.Keyspace) { k["bull::"+c.key] = c.entry }), "bull")
+		if c.rule == "" {
+			require.Empty(t, problems, name)
+			continue
+		}
+		require.Len(t, problems, 1, name)
+		require.Equal(t, c.rule, problems[0].Rule, name)
+		require.Equal(t, "bull::"+c.key, problems[0].Key, name)
+	}
+}
+
 // onlyDelayed leaves, of what waits, only the delayed job.
 func onlyDelayed(k vectors.Keyspace) {
 	without("prioritized", "3", "paused", "8", "1", "C1", "P", "P:dependencies", "waiting-children", "repeat", "repeat:s", "repeat:s:1700000001000")(k)

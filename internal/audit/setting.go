@@ -3,6 +3,7 @@ package audit
 import (
 	"encoding/json"
 	"strconv"
+	"strings"
 
 	"github.com/bullmq-gen/bullmq-gen/internal/vectors"
 )
@@ -96,6 +97,25 @@ func (a *auditor) schedulers(q *queue) {
 		}
 		if next := nextJob(m); q.jobs[next] == nil {
 			a.report(RuleScheduler, key, "waits for job %q, which does not exist", next)
+		}
+	}
+}
+
+// owners checks what stands below a prefix and no queue: in which queues
+// somebody declares schedulers.
+func (a *auditor) owners(prefix string) {
+	for key, e := range a.state {
+		if rest, ok := strings.CutPrefix(key, prefix+"::"); !ok {
+			continue
+		} else if rest != "gen:schedules" {
+			a.report(RuleKey, key, "is of no queue, and nothing that we know")
+			continue
+		}
+		a.typed(key, e, "set")
+		for _, m := range e.Set {
+			if queue, owner, _ := strings.Cut(m, ":"); queue == "" || owner == "" {
+				a.report(RuleScheduler, key, "has the member %q, which names no queue and owner", m)
+			}
 		}
 	}
 }

@@ -25,7 +25,10 @@ func (s *Store) Obliterate(ctx context.Context, queue string, force bool, count 
 	}); err != nil {
 		return err
 	}
-	return s.obliterateJobs(ctx, queue, force, count, true)
+	if err := s.obliterateJobs(ctx, queue, force, count, true); err != nil {
+		return err
+	}
+	return s.forgetOwners(ctx, queue)
 }
 
 // obliterateJobs removes all jobs, and with whole what is left of the queue then.

@@ -25,6 +25,9 @@ func (s *Store) UpsertSchedules(ctx context.Context, queue string, now time.Time
 	if err := in.err(); err != nil || len(list) == 0 {
 		return nil, err
 	}
+	if err := s.noteOwners(ctx, queue, list); err != nil {
+		return nil, err
+	}
 	args := []any{now.UnixMilli(), len(list)}
 	for i := range list {
 		args = appendSchedule(args, &list[i])
@@ -122,6 +125,7 @@ func scheduleFields(d *storage.Schedule) []string {
 	add("every", durationText(d.Every))
 	add("opts", string(d.Template.Opts))
 	add("data", string(d.Template.Data))
+	add(ownerField, d.Owner)
 	return fields
 }
 
@@ -182,12 +186,18 @@ func (s *Store) AdvanceSchedules(ctx context.Context, queue string, now time.Tim
 
 // RemoveSchedules implements [storage.Scheduler]. All are removed in one step.
 func (s *Store) RemoveSchedules(ctx context.Context, queue string, ids ...string) ([]bool, error) {
+	return s.unschedule(ctx, queue, "", ids)
+}
+
+// unschedule removes the schedulers of an owner; empty: whoever's they are.
+func (s *Store) unschedule(ctx context.Context, queue, owner string, ids []string) ([]bool, error) {
 	if err := s.checkScheduleIDs("remove schedulers", queue, ids); err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	args := make([]any, len(ids))
-	for i, id := range ids {
-		args[i] = id
+	args := make([]any, 1, 1+len(ids))
+	args[0] = owner
+	for _, id := range ids {
+		args = append(args, id)
 	}
 	reply, err := s.run(ctx, "unschedule", queue, args...)
 	if err != nil {

@@ -106,6 +106,9 @@ func scheduleRecord(id string, fields map[string]string, slot float64) *storage.
 			r.Start = parseDate(value)
 		case "endDate":
 			r.End = parseDate(value)
+		case ownerField:
+			r.Owner = value
+		case firstField: // of use to the script alone
 		default:
 			if r.Extra == nil {
 				r.Extra = map[string]string{}

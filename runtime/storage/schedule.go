@@ -27,7 +27,9 @@ type Scheduler interface {
 	// replaced, together with the job of its slot if that has not been taken by
 	// a worker; how many jobs it made is counted on. A scheduler that is refused
 	// (ErrSlotTaken, ErrScheduleEnded) has Err set and is as it was before; the
-	// others are stored all the same.
+	// others are stored all the same. One that has an owner is left as it is when
+	// it is stored already just so, by the same owner, and its next job stands
+	// where it should, or was its last one by its limit.
 	UpsertSchedules(ctx context.Context, queue string, now time.Time, list []Schedule) ([]Scheduled, error)
 	// AdvanceSchedules makes the next job of schedulers whose job was taken, and
 	// answers with one result for each. Nothing is done, with neither ID nor Err,
@@ -38,6 +40,13 @@ type Scheduler interface {
 	// it is delayed; one that waits or runs is left. It tells of each whether
 	// there was one.
 	RemoveSchedules(ctx context.Context, queue string, ids ...string) ([]bool, error)
+	// PruneSchedules removes, as RemoveSchedules does, the schedulers of an owner
+	// but those to be kept, and returns the ids of the ones that there were. It
+	// looks at the owner of each in the very step that removes it.
+	PruneSchedules(ctx context.Context, queue, owner string, keep []string) ([]string, error)
+	// OwnedQueues are the queues, sorted, for which schedulers of an owner were
+	// stored, and which were not obliterated since.
+	OwnedQueues(ctx context.Context, owner string) ([]string, error)
 
 	// Schedules reads schedulers by id. One that does not exist is a nil element.
 	Schedules(ctx context.Context, queue string, ids ...string) ([]*ScheduleRecord, error)
@@ -52,6 +61,9 @@ type Scheduler interface {
 type Schedule struct {
 	ID string
 	ScheduleRule
+	// Owner is who declares it, empty: nobody. It is that of whoever stored the
+	// scheduler last: one that a peer stores again has none.
+	Owner string
 	// Slot is the first time of a pattern; that of an interval follows from what
 	// is stored.
 	Slot time.Time
@@ -122,6 +134,7 @@ type Advance struct {
 type ScheduleRecord struct {
 	ID string
 	ScheduleRule
+	Owner    string
 	Template Template
 	// Slot is the time of its next job: one that has passed when the job waits
 	// for a worker, or when the scheduler made its last one.
