@@ -84,6 +84,10 @@ func take(scope *naming.Scope[owner], names []string, by owner, l *diag.List) {
 		if ok {
 			continue
 		}
+		if holder == by {
+			l.Errorf(by.pos, "%s needs the name %s for two things in the generated package: rename it", by.what, n)
+			return
+		}
 		if by.queue != nil && holder.queue != nil && by.queue.Name == holder.queue.Name {
 			l.Errorf(by.pos, "queue %q is used by two packages with one output, the other at %v: move its tasks into one package, or give the packages different outputs with -out", by.queue.Name, holder.pos)
 			return

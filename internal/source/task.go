@@ -81,23 +81,16 @@ func (r *reader) readResult(s *ast.TypeSpec, t *model.Task, arg *directive.Arg) 
 		return
 	}
 	t.ResultPos = arg.ValuePos
-	var failed bool
-	t.Result, failed = r.typeIn(s, arg, "the task has no result")
-	t.Broken = t.Broken || failed
-}
-
-// readChildren resolves children=T.
-func (r *reader) readChildren(s *ast.TypeSpec, t *model.Task, arg *directive.Arg) {
-	if arg == nil {
-		return
+	found, failed := r.typeIn(s, arg, "the task has no result")
+	if found != nil {
+		t.Result = r.types.of(found)
 	}
-	t.ChildrenPos = arg.ValuePos
-	t.Children, _ = r.typeIn(s, arg, "its jobs wait for no others")
+	t.Broken = t.Broken || failed
 }
 
 // typeIn resolves key=T as if T stood in the file of the type. It reports what
 // is not a type; failed is true when the type checker makes nothing of it.
-func (r *reader) typeIn(s *ast.TypeSpec, arg *directive.Arg, without string) (t *model.Type, failed bool) {
+func (r *reader) typeIn(s *ast.TypeSpec, arg *directive.Arg, without string) (t types.Type, failed bool) {
 	if arg.Value == "" {
 		r.l.Errorf(arg.Pos, "%s needs a type: write %s=T, or leave it out when %s", arg.Key, arg.Key, without)
 		return nil, false
@@ -115,7 +108,7 @@ func (r *reader) typeIn(s *ast.TypeSpec, arg *directive.Arg, without string) (t 
 		r.l.Errorf(arg.ValuePos, "%s=%s is not a type", arg.Key, arg.Value)
 		return nil, false
 	}
-	return r.types.of(tv.Type), false
+	return tv.Type, false
 }
 
 // evalMessage is the error without the position in the made-up file.
