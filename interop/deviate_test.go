@@ -221,15 +221,20 @@ func (w *world) leftToFollow(key string) bool {
 	return deid != "" && kept && !held
 }
 
-// evicted leaves out what may remove the last child of a waiting parent with a
-// delay or a priority by retention: a failed child that the parent still waits
-// for, or the one that fails now.
+// evicted leaves out what ends a job that another one was kept to follow, whose
+// id was taken meanwhile. And what may remove the last child of a waiting parent
+// with a delay or a priority by retention: a failed child that the parent still
+// waits for, or the one that fails now.
 func evicted(w *world, c call) string {
 	if why := notHeld(w, c); why != "" {
 		return why
 	}
-	self := fmt.Sprintf("bull:%s:%s", c.Args["queue"], c.Args["id"])
+	base := fmt.Sprintf("bull:%s:", c.Args["queue"])
+	self := fmt.Sprint(base, c.Args["id"])
 	job := w.state[self].Hash
+	if kept := w.state[base+"dn:"+job["deid"]].Hash["jid"]; job["deid"] != "" && kept != "" && w.state[base+kept].Type != "" {
+		return "a job that was kept to follow another is not written over one that has its id by now"
+	}
 	goes := c.Op == "worker.moveToFailed" && strings.Contains(job["opts"], `"removeOnFail":true`) && !strings.Contains(job["parent"], "of\":true")
 	for _, q := range []string{mainQueue, kidsQueue} {
 		for _, id := range w.ids(q, "waiting-children") {

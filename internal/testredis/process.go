@@ -4,6 +4,7 @@ package testredis
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,8 +31,12 @@ const (
 // pipe to its input closes: so no server outlives a test binary, however that ended.
 const guard = `"$@" & echo $!; cat >/dev/null; kill -9 $! 2>/dev/null; wait $!; [ -z "$SCRATCH" ] || rm -rf "$SCRATCH"`
 
+// binaryEnv names another server than the redis-server on PATH: another
+// version, or Valkey.
+const binaryEnv = "BULLMQ_REDIS"
+
 func binary() (string, bool) {
-	path, err := exec.LookPath("redis-server")
+	path, err := exec.LookPath(cmp.Or(os.Getenv(binaryEnv), "redis-server"))
 	return path, err == nil
 }
 
