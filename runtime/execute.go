@@ -39,7 +39,9 @@ func (w *Worker) execute(j *ActiveJob) {
 		}
 		w.end(j, value, err, stack)
 	}()
-	value, err = w.call(j)
+	if value, err = w.call(j); err != nil {
+		stack = stackOf(err)
+	}
 	returned = true
 }
 

@@ -19,8 +19,12 @@ type Job[P any] struct {
 }
 
 // SetData replaces the payload, in the storage and in Data. A retried job
-// then gets the new one.
+// then gets the new one. It is an error for a job of an earlier name that was
+// upgraded: under that name a payload has the old shape.
 func (j *Job[P]) SetData(ctx context.Context, p P) error {
+	if j.upgraded {
+		return Unrecoverable(fmt.Errorf("bullmq: data of job %q: it was upgraded from %q, and its payload stays as it was stored: keep what is new with Step, or add another job", j.ID, j.Name))
+	}
 	text, err := encodeJSON(p)
 	if err != nil {
 		return fmt.Errorf("bullmq: data of job %q: %w", j.ID, err)
@@ -56,17 +60,18 @@ type ActiveJob struct {
 	// Options are those that the job was added with. They are not to be changed.
 	Options *Options
 
-	record storage.Record
-	slots  []SlotSpec // of its task
-	worker *Worker
-	token  string
-	taken  time.Time // when the lock was set or renewed last, by the monotonic clock
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	handed jobContext   // what the handler gets, or what its timeout is made from
-	state  atomic.Int32 // a jobState
-	end    storage.Settlement
-	err    error // what the handler returned, nil when it completed
+	record   storage.Record
+	slots    []SlotSpec // of its task
+	upgraded bool       // its payload is stored in the shape of an earlier task
+	worker   *Worker
+	token    string
+	taken    time.Time // when the lock was set or renewed last, by the monotonic clock
+	ctx      context.Context
+	cancel   context.CancelCauseFunc
+	handed   jobContext   // what the handler gets, or what its timeout is made from
+	state    atomic.Int32 // a jobState
+	end      storage.Settlement
+	err      error // what the handler returned, nil when it completed
 
 	stepsMu sync.Mutex
 	steps   map[string][]byte // kept by this run

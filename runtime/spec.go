@@ -53,6 +53,9 @@ type Spec struct {
 	Name string
 	// Aliases are earlier names whose jobs, still in the queue, this task handles too.
 	Aliases []string
+	// Upgrades are earlier names whose payloads had another shape, with what
+	// converts them, see UpgradeFrom.
+	Upgrades []Upgrade
 	// Required are the members that a payload must have. A job without one
 	// fails as unrecoverable instead of running with a zero value.
 	Required []string
@@ -79,7 +82,9 @@ type Spec struct {
 	Slots []SlotSpec
 }
 
-func (s *Spec) validate() error {
+// validate finds what is wrong with the declaration of a task whose payloads
+// are of the type that payload points to.
+func (s *Spec) validate(payload any) error {
 	var p problems
 	if err := s.Queue.validate(); err != nil {
 		p.add("%w", err)
@@ -91,6 +96,7 @@ func (s *Spec) validate() error {
 			p.add("alias %q is the name itself", a)
 		}
 	}
+	s.checkUpgrades(payload, &p)
 	if s.Timeout < 0 || s.TTL < 0 {
 		p.add("timeout and ttl must not be negative")
 	}

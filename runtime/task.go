@@ -3,6 +3,7 @@ package bullmq
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
@@ -23,7 +24,7 @@ type Task[P, R any] struct {
 // reported by each use of the task, and by Err: declaring one neither panics
 // nor does anything.
 func NewTask[P, R any](s Spec, keys func(*P) Keys) *Task[P, R] {
-	t := &Task[P, R]{spec: s, keys: keys, err: s.validate()}
+	t := &Task[P, R]{spec: s, keys: keys, err: s.validate((*P)(nil))}
 	if t.err != nil {
 		return t
 	}
@@ -105,7 +106,7 @@ func (t *Task[P, R]) HandleOf(c *Client, id string) *Handle[R] {
 	return &Handle[R]{ID: id, Queue: t.spec.Queue.Name, client: c}
 }
 
-// Handle makes w run the task's jobs, under its name and its aliases, with h.
+// Handle makes w run the task's jobs, under its name and its earlier ones, with h.
 // What is wrong with that is reported when w starts.
 func (t *Task[P, R]) Handle(w *Worker, h func(context.Context, *Job[P]) (R, error)) {
 	err := t.err
@@ -116,7 +117,7 @@ func (t *Task[P, R]) Handle(w *Worker, h func(context.Context, *Job[P]) (R, erro
 		err = fmt.Errorf("task %q has a nil handler", t.spec.Name)
 	}
 	run := func(ctx context.Context, a *ActiveJob) ([]byte, error) { return t.run(ctx, a, h) }
-	w.register(err, run, t.group, append([]string{t.spec.Name}, t.spec.Aliases...)...)
+	w.register(err, run, t.group, slices.Collect(t.spec.names)...)
 }
 
 // NoResult makes a handler of a task without result out of a plain one.
@@ -134,13 +135,20 @@ func (t *Task[P, R]) Decode(a *ActiveJob) (*Job[P], error) {
 	if err != nil {
 		return nil, Unrecoverable(err)
 	}
-	a.slots = t.spec.Slots
+	a.slots, a.upgraded = t.spec.Slots, t.spec.upgrade(a.Name) != nil
 	return &Job[P]{ActiveJob: a, Data: data}, nil
 }
 
-// DecodeRecord reads the payload of a stored job, as it is read for a handler.
+// DecodeRecord reads the payload of a stored job, as it is read for a handler:
+// that of a job of an earlier name is upgraded.
 func (t *Task[P, R]) DecodeRecord(r *Record) (P, error) {
 	var data P
+	if u := t.spec.upgrade(r.Name); u != nil {
+		if err := u.decode(r.Data, &data); err != nil {
+			return data, fmt.Errorf("payload of job %q, upgraded from %q to task %q: %w", r.ID, r.Name, t.spec.Name, err)
+		}
+		return data, nil
+	}
 	if err := decodeJSON(r.Data, t.spec.Required, &data); err != nil {
 		return data, fmt.Errorf("payload of task %q, job %q: %w", t.spec.Name, r.ID, err)
 	}

@@ -156,8 +156,8 @@ func slotSpecs(t *model.Task) *jen.Statement {
 			}
 			l.set("Queue", jen.Lit(s.Queue.Name))
 			l.set("Job", jen.Lit(s.Task.Name))
-			if len(s.Task.Aliases) > 0 {
-				l.set("Aliases", texts(s.Task.AliasNames()))
+			if names := s.Task.EarlierNames(); len(names) > 0 {
+				l.set("Aliases", texts(names))
 			}
 			if policy := onFail[s.OnFail]; policy != "" {
 				l.set("OnFail", runtime(policy))

@@ -38,20 +38,20 @@ type file struct {
 	pkg     *model.Package
 	names   *Names
 	options Options
-	// guarded are the structs of children that have a guard by now.
+	// guarded are types that have a guard by now, or get one as payloads of tasks.
 	guarded map[*model.Type]bool
 }
 
 // Go returns the Go file of package p, which is one of o.
 func Go(o *model.Output, p *model.Package, names *Names, options Options) ([]byte, error) {
-	f := &file{jen.NewFilePathName(o.Path, o.Name), o, p, names, options, map[*model.Type]bool{}}
+	f := &file{jen.NewFilePathName(o.Path, o.Name), o, p, names, options, payloadTypes(p)}
 	f.HeaderComment(Header)
 	f.HeaderComment("//")
 	f.HeaderComment(sourceLine + p.Path)
 	if p.Constraint != "" {
 		f.HeaderComment("//go:build " + p.Constraint)
 	}
-	if slices.ContainsFunc(p.Tasks, func(t *model.Task) bool { return model.Deprecation(t.Doc) != "" }) {
+	if slices.ContainsFunc(p.Tasks, deprecated) {
 		f.HeaderComment("//lint:file-ignore SA1019 Deprecated tasks stay until their last jobs are gone.")
 	}
 	f.PackageComment(fmt.Sprintf("// Package %s is the typed client and worker API of package %s.", o.Name, p.Name))
@@ -72,6 +72,13 @@ func Go(o *model.Output, p *model.Package, names *Names, options Options) ([]byt
 		return nil, fmt.Errorf("generated code of package %s is not valid Go, which is a fault of bullmq-gen: %w", p.Path, err)
 	}
 	return tidy(out.Bytes()), nil
+}
+
+// deprecated is true when generated code names something that its package
+// calls deprecated because of the task.
+func deprecated(t *model.Task) bool {
+	return model.Deprecation(t.Doc) != "" ||
+		slices.ContainsFunc(t.Upgrades, func(u *model.Upgrade) bool { return model.Deprecation(u.Old.Doc) != "" })
 }
 
 // tidy puts the imports of the standard library apart from others, as people

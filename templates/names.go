@@ -81,6 +81,12 @@ func (n *Names) chooseImports(o *model.Output, scope *naming.Scope[struct{}]) {
 				packagesOf(field.Type, o.Path, others)
 			}
 			packagesOfSlots(t, o.Path, others)
+			for _, u := range t.Upgrades {
+				packagesOf(u.Old, o.Path, others)
+				for _, field := range u.Old.Actual().Fields {
+					packagesOf(field.Type, o.Path, others)
+				}
+			}
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(others)) {

@@ -11,7 +11,8 @@ import (
 // task writes everything about a task but its part in the queue's handler.
 func (f *file) task(q *model.Queue, t *model.Task) {
 	if !f.options.NoGuard {
-		f.guard(t)
+		f.guard(t.Payload, t.GoName, f.payload(t))
+		f.guardOld(t)
 		if t.Parent() {
 			f.childrenGuard(t)
 		}
@@ -35,15 +36,16 @@ func (f *file) result(t *model.Task) *jen.Statement {
 	return f.typ(t.Result)
 }
 
-// guard writes a declaration that compiles only while the payload is what it
-// is now. Payloads with parts that cannot be written here have none.
-func (f *file) guard(t *model.Task) {
-	actual := t.Payload.Actual()
+// guard writes a declaration that compiles only while a payload, written as
+// typ, is what it is now. Payloads with parts that cannot be written here have
+// none.
+func (f *file) guard(t *model.Type, name string, typ *jen.Statement) {
+	actual := t.Actual()
 	if actual.Kind != model.Struct || !f.writableFields(actual) {
 		return
 	}
-	f.Comment(fmt.Sprintf("// Does not compile? %s has changed: run go generate.", t.GoName))
-	f.Var().Id("_").StructFunc(func(g *jen.Group) { f.fields(g, actual) }).Op("=").Add(f.payload(t)).Values()
+	f.Comment(fmt.Sprintf("// Does not compile? %s has changed: run go generate.", name))
+	f.Var().Id("_").StructFunc(func(g *jen.Group) { f.fields(g, actual) }).Op("=").Add(typ).Values()
 	f.Line()
 }
 
@@ -55,8 +57,12 @@ func (f *file) declaration(q *model.Queue, t *model.Task) {
 	if len(t.Aliases) > 0 {
 		l.set("Aliases", texts(t.AliasNames()))
 	}
+	f.upgrades(t, &l)
 	if required := t.Required(); len(required) > 0 {
 		l.set("Required", texts(required))
+	}
+	if t.Codec != nil {
+		l.set("Codec", f.codec(t.Codec))
 	}
 	f.jobOptions(t, &l)
 	if t.Parent() {

@@ -22,16 +22,29 @@ export type QueueName = keyof Tasks & string;
 /** The names of the tasks of queue Q. */
 export type TaskName<Q extends QueueName> = keyof Tasks[Q] & string;
 
-/** The data of task N of queue Q. */
-export type TaskData<Q extends QueueName, N extends TaskName<Q>> =
-  Tasks[Q][N] extends { data: infer Data } ? Data : never;
+/** The names that a job of queue Q may have: those of its tasks, and earlier ones. */
+export type JobName<Q extends QueueName> =
+  | TaskName<Q>
+  | (Q extends keyof EarlierTasks ? keyof EarlierTasks[Q] & string : never);
 
-/** The result of task N of queue Q. */
-export type TaskResult<Q extends QueueName, N extends TaskName<Q>> =
-  Tasks[Q][N] extends { result: infer Result } ? Result : never;
+type TaskOf<Q extends QueueName, N extends JobName<Q>> = N extends TaskName<Q>
+  ? Tasks[Q][N]
+  : Q extends keyof EarlierTasks
+    ? N extends keyof EarlierTasks[Q]
+      ? EarlierTasks[Q][N]
+      : never
+    : never;
+
+/** The data of jobs of the name N of queue Q. */
+export type TaskData<Q extends QueueName, N extends JobName<Q>> =
+  TaskOf<Q, N> extends { data: infer Data } ? Data : never;
+
+/** The result of jobs of the name N of queue Q. */
+export type TaskResult<Q extends QueueName, N extends JobName<Q>> =
+  TaskOf<Q, N> extends { result: infer Result } ? Result : never;
 
 /** A job of queue Q. A comparison of job.name tells the types of its data and result. */
-export type TypedJob<Q extends QueueName, N extends TaskName<Q> = TaskName<Q>> = {
+export type TypedJob<Q extends QueueName, N extends JobName<Q> = JobName<Q>> = {
   [K in N]: Job<TaskData<Q, K>, TaskResult<Q, K>, K>;
 }[N];
 
@@ -39,7 +52,7 @@ export type TypedJob<Q extends QueueName, N extends TaskName<Q> = TaskName<Q>> =
 export type TypedProcessor<Q extends QueueName> = (
   job: TypedJob<Q>,
   token?: string,
-) => Promise<TaskResult<Q, TaskName<Q>>>;
+) => Promise<TaskResult<Q, JobName<Q>>>;
 
 /** One job for addBulk. */
 export type TypedBulkJob<Q extends QueueName> = {
@@ -67,8 +80,8 @@ export interface TypedQueue<Q extends QueueName>
 
 // tsReserved are the names that a file of declarations has of its own.
 var tsReserved = []string{
-	"BulkJobOptions", "Job", "JobsOptions", "Omit", "Parameters", "Promise", "Queue", "QueueName",
-	"TaskData", "TaskName", "TaskResult", "Tasks", "TypedBulkJob", "TypedJob", "TypedProcessor", "TypedQueue",
+	"BulkJobOptions", "Coded", "CodedEnvelope", "EarlierTasks", "Job", "JobName", "JobsOptions", "Omit", "Parameters",
+	"Promise", "Queue", "QueueName", "TaskData", "TaskName", "TaskOf", "TaskResult", "Tasks", "TypedBulkJob", "TypedJob", "TypedProcessor", "TypedQueue",
 }
 
 // TypeScript returns the type declarations of p for Node programs.
@@ -77,7 +90,7 @@ func TypeScript(p *model.Package) []byte {
 	for _, name := range tsReserved {
 		b.names.Take(name)
 	}
-	tasks := b.tasks(p)
+	tasks := b.tasks(p) + b.earlier(p) + coded(p)
 	var out strings.Builder
 	out.WriteString(Header + "\n//\n" + sourceLine + p.Path + "\n\n" + tsImports + "\n" + tasks + tsHelpers)
 	names := make([]string, 0, len(b.decls))
@@ -105,11 +118,7 @@ func (b *typescript) tasks(p *model.Package) string {
 	for _, q := range p.Queues {
 		out.WriteString(docComment(q.Doc, "  ") + "  " + tsName(q.Name) + ": {\n")
 		for _, t := range slices.SortedFunc(slices.Values(q.Tasks), func(a, b *model.Task) int { return cmp.Compare(a.Name, b.Name) }) {
-			result := "null | void"
-			if t.Result != nil {
-				result = b.whole(t.Result)
-			}
-			fmt.Fprintf(&out, "%s    %s: { data: %s; result: %s };\n", docComment(t.Doc, "    "), tsName(t.Name), b.whole(t.Payload), result)
+			out.WriteString(docComment(t.Doc, "    ") + b.task(t, t.Name, t.Payload))
 		}
 		out.WriteString("  };\n")
 	}
@@ -117,9 +126,24 @@ func (b *typescript) tasks(p *model.Package) string {
 	return out.String()
 }
 
+// task is the entry of a name of the task, whose jobs have the payload.
+func (b *typescript) task(t *model.Task, name string, payload *model.Type) string {
+	data, result := b.whole(payload, "    "), "null | void"
+	if t.Result != nil {
+		result = b.whole(t.Result, "    ")
+	}
+	if t.Codec != nil {
+		data = "Coded<" + data + ">"
+	}
+	if t.Codec != nil && t.Result != nil {
+		result = "Coded<" + result + ">"
+	}
+	return fmt.Sprintf("    %s: { data: %s; result: %s };\n", tsName(name), data, result)
+}
+
 // whole is the type with null, if it can be that.
-func (b *typescript) whole(t *model.Type) string {
-	s, null := b.value(t, false, "")
+func (b *typescript) whole(t *model.Type, indent string) string {
+	s, null := b.value(t, false, indent)
 	if null {
 		return s + " | null"
 	}

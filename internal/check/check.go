@@ -30,6 +30,7 @@ func Packages(packages []*model.Package, o Options, l *diag.List) {
 		for _, t := range p.Tasks {
 			task(t, payloads, o, l)
 		}
+		upgrades(p, payloads, o, l)
 		tasksOfQueue(p, l)
 		for _, q := range p.Queues {
 			group(q, l)

@@ -117,10 +117,13 @@ func files(o *model.Output, l *diag.List) {
 
 // Position is where a package's first declaration of ours is.
 func Position(p *model.Package) token.Position {
-	if len(p.Tasks) > 0 {
+	switch {
+	case len(p.Tasks) > 0:
 		return p.Tasks[0].TypePos
+	case len(p.Queues) > 0:
+		return p.Queues[0].Pos
 	}
-	return p.Queues[0].Pos
+	return p.Upgrades[0].Pos
 }
 
 // reachable reports types that the output cannot import.
@@ -137,6 +140,9 @@ func reachable(o *model.Output, p *model.Package, l *diag.List) {
 		if t.Result != nil {
 			unreachable(t.Result, o, t.ResultPos, l)
 		}
+		for _, u := range t.Upgrades {
+			unreachable(u.Old, o, u.OldPos, l)
+		}
 	}
 }
 
@@ -151,7 +157,7 @@ func unreachable(t *model.Type, o *model.Output, pos token.Position, l *diag.Lis
 		l.Errorf(pos, "type %s is not exported, so the generated package cannot name it: begin its name with a capital letter", t)
 		return true
 	case t.Path != "" && !t.Nameable(o.Path):
-		l.Errorf(pos, "type %s is in an internal package that the output %s cannot import: declare an alias for it here, type Result = %s", t, o.Path, t)
+		l.Errorf(pos, "type %s is in an internal package that the output %s cannot import: declare an alias for it here, type %s = %s", t, o.Path, t.Name, t)
 		return true
 	}
 	parts := t.Args
@@ -159,7 +165,7 @@ func unreachable(t *model.Type, o *model.Output, pos token.Position, l *diag.Lis
 		parts = append(parts, t.Key, t.Elem)
 		for _, f := range t.Fields {
 			if !f.Exported {
-				l.Errorf(pos, "the struct has a field %s that is not exported: declare a type for it, and write result=Result", f.Name)
+				l.Errorf(pos, "the struct has a field %s that is not exported: declare a type for it, and write its name", f.Name)
 				return true
 			}
 			parts = append(parts, f.Type)

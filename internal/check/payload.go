@@ -16,7 +16,9 @@ type walk struct {
 	payloads map[*model.Type]bool
 	// typescript asks for a TypeScript type of everything.
 	typescript bool
-	seen       map[visit]bool
+	// old is true for a payload that is read and never written.
+	old  bool
+	seen map[visit]bool
 }
 
 // visit is a type that is met at a place. A type of a foreign package is
@@ -177,7 +179,7 @@ func (w *walk) refuse(t *model.Type, a at, message string) {
 
 // integer warns of integers that JavaScript rounds.
 func (w *walk) integer(t, actual *model.Type, a at) {
-	if a.quoted || actual.Basic != "int64" && actual.Basic != "uint64" {
+	if w.old || a.quoted || actual.Basic != "int64" && actual.Basic != "uint64" {
 		return
 	}
 	cure := "with `json:\",string\"`"

@@ -91,6 +91,7 @@ func tasksOfQueue(p *model.Package, l *diag.List) {
 				names[a.Name] = t
 			}
 		}
+		upgradeNames(q, names, l)
 	}
 }
 

@@ -17,6 +17,7 @@ func TestEveryKeyIsReadAndListed(t *testing.T) {
 		"retry":    "attempts=2 backoff=exponential:1s jitter=0.5 max=1m",
 		"dedup":    "ttl=1s extend replace keep-last reschedule",
 		"schedule": "every=1h offset=5m id=hourly tz=Europe/Paris limit=3 start=2026-03-01 end=2027-03-01T00:00:00Z payload=P",
+		"upgrade":  "from=a",
 		"queue":    "limit=1/1s group=Tenant concurrency=2 keep-completed=1 keep-failed=1h",
 	} {
 		_, l := read("//bullmq:" + line + " " + all)

@@ -27,7 +27,7 @@ func read(text string) (*directives, *diag.List) {
 	}
 	switch d.Name {
 	case "task":
-		found.result, found.children = d.ReadTask(found.task, l)
+		found.result, found.children, _ = d.ReadTask(found.task, l)
 	case "retry":
 		found.task.Retry = d.ReadRetry(l)
 	case "dedup":
@@ -37,6 +37,10 @@ func read(text string) (*directives, *diag.List) {
 	case "schedule":
 		schedule, payload := d.ReadSchedule(l)
 		found.task.Schedules, found.payload = []*model.Schedule{schedule}, payload
+	case "upgrade":
+		if from, pos := d.ReadUpgrade(l); from != "" {
+			found.task.Aliases = []model.Alias{{Name: from, Pos: pos}}
+		}
 	case "queue":
 		d.ReadQueue(found.queue, l)
 	}
@@ -59,6 +63,7 @@ func FuzzDirective(f *testing.F) {
 		"//bullmq:alias a \"b c\" `d`", "//bullmq:queue limit=100/1m concurrency=20 keep-failed=none",
 		"//bullmq:schedule \"0 9 * * MON\" id=weekly tz=Europe/Paris limit=3 payload=P", "//bullmq:schedule @daily start=2026-03-01 end=2026-03-01T09:00:00Z",
 		"//bullmq:schedule every=90s offset=1s", "//bullmq:schedule * *", "//bullmq:schedule \"\" tz= id=a:1 start=0000-01-01",
+		"//bullmq:upgrade from=a", "//bullmq:upgrade \"from=a b\" x",
 		"// bullmq:task", "//bullmq:", "//bullmq:task \"", "//bullmq:task \"a=b\"", "//bullmq:tsk =", "//bullmq:queue =\t=",
 		"//bullmq:task q/a\x00b", "//bullmq:task \"result=\\xff\"", "//bullmq:retry jitter=1e-400", "//bullmq:task é/é é=é",
 	} {
@@ -87,6 +92,9 @@ func (found *directives) check(t *testing.T) {
 	if task.Name != "" {
 		require.NoError(t, NameProblem(task.Name, "task"))
 		require.NoError(t, QueueProblem(task.Queue))
+	}
+	for _, a := range task.Aliases {
+		require.NoError(t, NameProblem(a.Name, "alias"))
 	}
 	durations := []time.Duration{task.Timeout, task.TTL, queue.Limit.Per}
 	if r := task.Retry; r != nil {

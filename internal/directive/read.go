@@ -1,6 +1,7 @@
 package directive
 
 import (
+	"go/token"
 	"strings"
 	"time"
 
@@ -19,8 +20,8 @@ func into[T any](dst *T, parse func(string) (T, error)) func(string) error {
 func duration(dst *time.Duration) func(string) error { return into(dst, parseDuration) }
 
 // ReadTask reads a task directive into t. It returns the arguments that name
-// types, result= and children=, or nil for one that is not there.
-func (d *Directive) ReadTask(t *model.Task, l *diag.List) (result, children *Arg) {
+// declarations, result=, children= and codec=, or nil for one that is not there.
+func (d *Directive) ReadTask(t *model.Task, l *diag.List) (result, children, codec *Arg) {
 	t.Pos = d.Pos
 	named := false
 	later := func(string) error { return nil } // read by the caller
@@ -47,7 +48,7 @@ func (d *Directive) ReadTask(t *model.Task, l *diag.List) (result, children *Arg
 	if !named {
 		l.Errorf(d.Pos, "%s needs a queue and a name: write %s QUEUE/NAME", d, d)
 	}
-	return d.argument("result"), d.argument("children")
+	return d.argument("result"), d.argument("children"), d.argument("codec")
 }
 
 // argument is the first one with the key, or nil.
@@ -127,6 +128,28 @@ func (d *Directive) ReadAlias(l *diag.List) []model.Alias {
 		l.Errorf(d.Pos, "%s needs the earlier name of the task", d)
 	}
 	return aliases
+}
+
+// ReadUpgrade reads the earlier name of an upgrade directive. It is empty when
+// there is none that can be used.
+func (d *Directive) ReadUpgrade(l *diag.List) (from string, pos token.Position) {
+	pos = d.Pos
+	places, ok := d.read(setters{values: map[string]func(string) error{
+		"from": func(text string) error {
+			from = text
+			return NameProblem(text, "earlier task")
+		},
+	}}, l)
+	if a := d.argument("from"); a != nil {
+		pos = a.ValuePos
+	}
+	if !places.Has("from") {
+		l.Errorf(d.Pos, "%s needs the earlier name of the task: write %s from=NAME", d, d)
+	}
+	if !ok {
+		from = ""
+	}
+	return from, pos
 }
 
 // ReadQueue reads a queue directive into q.

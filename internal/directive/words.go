@@ -15,11 +15,12 @@ var words = map[string][]string{
 	"dedup":    {"ttl", "extend", "replace", "keep-last", "reschedule"},
 	"alias":    nil,
 	"schedule": {"every", "offset", "id", "tz", "limit", "start", "end", "payload"},
+	"upgrade":  {"from"},
 	"queue":    {"limit", "group", "concurrency", "keep-completed", "keep-failed"},
 }
 
 // later are directives and keys that are planned, and that this version refuses.
-var later = map[string]bool{"upgrade": true}
+var later = map[string]bool{"codec": true}
 
 // Known reports a directive that there is none of.
 func (d *Directive) Known(l *diag.List) bool {

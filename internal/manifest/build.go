@@ -76,6 +76,12 @@ func (b places) task(q *model.Queue, t *model.Task) *Task {
 		out.Aliases = append(out.Aliases, a.Name)
 	}
 	slices.Sort(out.Aliases)
+	for _, u := range t.Upgrades {
+		out.Upgrades = append(out.Upgrades, &Upgrade{Name: u.From, Go: b.at(u.FuncPos, u.GoName), Data: schemaOf(u.Old)})
+	}
+	if t.Codec != nil {
+		out.Codec = t.Codec.GoName
+	}
 	out.Data.Description = "" // the task has it
 	if t.Result != nil {
 		out.Result = schemaOf(t.Result)

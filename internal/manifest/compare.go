@@ -53,7 +53,7 @@ func Compare(old, now *Document) []Change {
 			c.add(Safe, name, "", "options of the queue have changed")
 		}
 		for _, t := range queue.tasks {
-			if was.find(t.Name) == nil && !slices.ContainsFunc(t.Aliases, func(a string) bool { return was.find(a) != nil }) {
+			if was.find(t.Name) == nil && !t.succeeds(was) {
 				c.add(Safe, name, t.Name, "the task is new: deploy workers before producers")
 			}
 		}
@@ -101,17 +101,19 @@ func (q *queueTasks) find(name string) *Task {
 	return nil
 }
 
-// heir is the task that has the name as an alias.
-func (q *queueTasks) heir(name string) *Task {
-	if q == nil {
-		return nil
-	}
-	for _, t := range q.tasks {
+// heir is the task that takes jobs of the name as an alias, or with an upgrade.
+func (q *queueTasks) heir(name string) (*Task, *Upgrade) {
+	for _, t := range q.all() {
 		if slices.Contains(t.Aliases, name) {
-			return t
+			return t, nil
+		}
+		for _, u := range t.Upgrades {
+			if u.Name == name {
+				return t, u
+			}
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 type comparison struct {
@@ -126,23 +128,29 @@ func (c *comparison) add(l Level, queue, task, format string, args ...any) {
 // task looks for what has become of a task.
 func (c *comparison) task(queue string, was *Task) {
 	now := c.now[queue].find(was.Name)
+	var upgrade *Upgrade
 	if now == nil {
-		if now = c.now[queue].heir(was.Name); now == nil {
+		if now, upgrade = c.now[queue].heir(was.Name); now == nil {
 			c.gone(queue, was)
 			return
 		}
-		c.add(Safe, queue, was.Name, "is %s now, which has its alias: deploy workers before producers", now.Name)
+		by := "has its alias"
+		if upgrade != nil {
+			by = "upgrades its jobs"
+		}
+		c.add(Safe, queue, was.Name, "is %s now, which %s: deploy workers before producers", now.Name, by)
 	}
 	if !reflect.DeepEqual(was.Options, now.Options) || !reflect.DeepEqual(was.Keys, now.Keys) {
 		c.add(Safe, queue, was.Name, "options of new jobs have changed")
 	}
-	for _, a := range was.Aliases {
-		if now.Name != a && !slices.Contains(now.Aliases, a) {
-			c.add(Safe, queue, was.Name, "the alias %s is gone: see that no job of that name is left", a)
-		}
+	c.codec(queue, was, now)
+	if upgrade == nil {
+		c.data(queue, was, now)
+	} else {
+		c.upgraded(queue, was.Name, was.Data, upgrade)
 	}
 	c.schedules(queue, was, now)
-	c.data(queue, was, now)
+	c.earlier(queue, was, now, upgrade)
 	c.result(queue, was, now)
 }
 
@@ -150,6 +158,10 @@ func (c *comparison) task(queue string, was *Task) {
 func (c *comparison) gone(queue string, was *Task) {
 	for _, t := range c.now[queue].all() {
 		if c.old[queue].find(t.Name) == nil && t.Go.Name == was.Go.Name {
+			if !fits(was.Data, t.Data) {
+				c.add(Breaking, queue, was.Name, "is %s now with another payload, and jobs of the old name that are still in the queue will fail: declare the old payload as %sV1, and %s", t.Name, was.Go.Name, upgrading(was.Name, t.Go.Name))
+				return
+			}
 			c.add(Alias, queue, was.Name, "is %s now, and jobs of the old name that are still in the queue will fail: add //bullmq:alias %s to %s", t.Name, was.Name, t.Go.Name)
 			return
 		}
@@ -160,7 +172,7 @@ func (c *comparison) gone(queue string, was *Task) {
 			return
 		}
 	}
-	c.add(Breaking, queue, was.Name, "is gone, and jobs of it that are still in the queue will fail: keep it until none is left, or add its name as an alias of another task")
+	c.add(Breaking, queue, was.Name, "is gone, and jobs of it that are still in the queue will fail: keep it until none is left, or make another task take them with //bullmq:alias %s or //bullmq:upgrade from=%s", was.Name, was.Name)
 }
 
 func (q *queueTasks) all() []*Task {
@@ -170,19 +182,21 @@ func (q *queueTasks) all() []*Task {
 	return q.tasks
 }
 
-// renaming is what can be done about a payload of another shape.
+// renaming is what can be done about a result of another shape.
 const renaming = "or make another task of it, and keep this one until its last job is done"
+
+// upgrading is what makes jobs of an old name and payload good for a task.
+func upgrading(name, goName string) string {
+	return fmt.Sprintf("write //bullmq:upgrade from=%s above func Upgrade%s(old %sV1) (%s, error)", name, goName, goName, goName)
+}
 
 // data compares payloads. Jobs of the old shape must be good for the new task.
 func (c *comparison) data(queue string, was, now *Task) {
-	s := newShapes(was.Data, now.Data)
-	s.required = true
-	s.compare("data", was.Data, now.Data)
-	for _, d := range s.found {
+	for _, d := range jobsDiffer(was.Data, now.Data) {
 		if d.harmless {
 			c.add(Safe, queue, was.Name, "%s %s", d.path, d.what)
 		} else {
-			c.add(Breaking, queue, was.Name, "%s %s: %s, %s", d.path, d.what, d.cure, renaming)
+			c.add(Breaking, queue, was.Name, "%s %s: %s, or give the task a new name and %s", d.path, d.what, d.cure, upgrading(was.Name, now.Go.Name))
 		}
 	}
 }

@@ -72,17 +72,30 @@ type Limiter struct {
 // Task is a task.
 type Task struct {
 	Name        string      `json:"name"`
-	Aliases     []string    `json:"aliases,omitempty"` // sorted
+	Aliases     []string    `json:"aliases,omitempty"`  // sorted
+	Upgrades    []*Upgrade  `json:"upgrades,omitempty"` // sorted by name
 	Description string      `json:"description,omitempty"`
 	Deprecated  bool        `json:"deprecated,omitempty"`
 	Go          Place       `json:"go"`
 	Options     *JobOptions `json:"options,omitempty"`
 	Keys        *Keys       `json:"keys,omitempty"`
 	Schedules   []*Schedule `json:"schedules,omitempty"` // sorted by id
-	// Data and Result are schemas that stand for themselves. A task without a
-	// result has none.
+	// Codec is what Go programs have for the codec whose envelopes are stored in
+	// place of data and results; empty: none.
+	Codec string `json:"codec,omitempty"`
+	// Data and Result are schemas that stand for themselves, of what they are
+	// before a codec. A task without a result has none.
 	Data   *Schema `json:"data"`
 	Result *Schema `json:"result,omitempty"`
+}
+
+// Upgrade is an earlier name of a task whose payload had another shape, which Go
+// workers convert.
+type Upgrade struct {
+	Name string `json:"name"`
+	Go   Place  `json:"go"` // of the function that converts
+	// Data is the schema of the old payload.
+	Data *Schema `json:"data"`
 }
 
 // JobOptions are options of jobs, under BullMQ's names and in its units.

@@ -40,6 +40,12 @@ func Words(q *Queue, t *Task) []string {
 	if len(t.Aliases) > 0 {
 		w.add("alias=%s", strings.Join(t.Aliases, ","))
 	}
+	for _, u := range t.Upgrades {
+		w.add("upgrade=%s", u.Name)
+	}
+	if t.Codec != "" {
+		w.add("codec=%s", t.Codec)
+	}
 	for _, s := range t.Schedules {
 		w.add("%s", s.words())
 	}

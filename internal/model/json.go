@@ -55,8 +55,11 @@ func (m *Member) NeverNull() bool {
 }
 
 // Required are the members that the payload of every job of the task has.
-func (t *Task) Required() []string {
-	actual := t.Payload.Actual()
+func (t *Task) Required() []string { return t.Payload.required() }
+
+// required are the members without which JSON is no payload of the type.
+func (t *Type) required() []string {
+	actual := t.Actual()
 	if actual.Kind != Struct || actual.JSON() || actual.Text() {
 		return nil
 	}

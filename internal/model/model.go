@@ -27,6 +27,8 @@ type Package struct {
 	Tasks   []*Task
 	// Output is the package that the API goes to, or nil when there is none.
 	Output *Output
+	// Upgrades are all that the package declares, and Task.Upgrades those of a task.
+	Upgrades []*Upgrade
 }
 
 // Import is one import declaration.
@@ -82,7 +84,9 @@ type Task struct {
 	// Child is true when the task has a slot of another one.
 	Child bool
 
-	Aliases []Alias
+	Aliases  []Alias
+	Upgrades []*Upgrade // sorted by From, once they are put to their tasks
+	Codec    *Codec     // nil: none
 
 	LIFO                      bool
 	SizeLimit                 int

@@ -44,18 +44,21 @@ func (r *reader) read() *model.Package {
 		for _, s := range file.Imports {
 			r.out.Imports = append(r.out.Imports, model.Import{Path: strings.Trim(s.Path.Value, "\"`"), Pos: r.position(s.Pos())})
 		}
-		before := len(r.out.Tasks) + len(r.out.Queues)
+		before := r.declared()
 		r.readFile(file)
-		if len(r.out.Tasks)+len(r.out.Queues) > before {
+		if r.declared() > before {
 			r.constraints = append(r.constraints, r.constraintOf(file))
 		}
 	}
-	if len(r.out.Tasks)+len(r.out.Queues) == 0 {
+	if r.declared() == 0 {
 		return nil
 	}
 	r.out.Constraint = r.commonConstraint()
 	return r.out
 }
+
+// declared is how many declarations of ours were read.
+func (r *reader) declared() int { return len(r.out.Tasks) + len(r.out.Queues) + len(r.out.Upgrades) }
 
 func (r *reader) position(p token.Pos) token.Position { return r.unit.Fset.Position(p) }
 
@@ -75,12 +78,15 @@ func (r *reader) readFile(file *ast.File) {
 		}
 	}
 	for _, d := range file.Decls {
-		g, ok := d.(*ast.GenDecl)
-		if !ok {
-			continue
-		}
-		for _, s := range g.Specs {
-			r.readSpec(g, s, attached)
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if a := attached[d.Doc]; a != nil && len(a.lines) > 0 {
+				r.readFunc(d, a.lines)
+			}
+		case *ast.GenDecl:
+			for _, s := range d.Specs {
+				r.readSpec(d, s, attached)
+			}
 		}
 	}
 }
@@ -100,7 +106,11 @@ func (r *reader) directives(group *ast.CommentGroup) []*directive.Directive {
 func (r *reader) attach(d ast.Decl, attached map[*ast.CommentGroup]*above) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
-		attached[d.Doc] = &above{what: "a function"}
+		a := &above{}
+		if d.Recv != nil {
+			a.what = "a method"
+		}
+		attached[d.Doc] = a
 	case *ast.GenDecl:
 		if d.Lparen.IsValid() {
 			attached[d.Doc] = &above{what: "a group of declarations: write it above one of them, inside the parentheses"}
@@ -123,8 +133,11 @@ func (r *reader) attach(d ast.Decl, attached map[*ast.CommentGroup]*above) {
 
 func (r *reader) misplaced(d *directive.Directive, a *above) {
 	place := "a type"
-	if d.Name == "queue" {
+	switch d.Name {
+	case "queue":
 		place = "a string constant"
+	case "upgrade":
+		place = "a function"
 	}
 	if a == nil {
 		r.l.Errorf(d.Pos, "%s must stand directly above the declaration of %s at package level, with no blank line between", d, place)
@@ -151,7 +164,7 @@ func (r *reader) readSpec(g *ast.GenDecl, s ast.Spec, attached map[*ast.CommentG
 func (r *reader) readConst(s *ast.ValueSpec, doc string, lines []*directive.Directive) {
 	for _, d := range lines {
 		if d.Name != "queue" {
-			r.l.Errorf(d.Pos, "%s belongs above a type, not above a constant", d)
+			r.misplaced(d, &above{what: "a constant"})
 			continue
 		}
 		if len(s.Names) > 1 {
@@ -192,7 +205,7 @@ func (r *reader) constValue(s *ast.ValueSpec, q *model.Queue) bool {
 func (r *reader) once(lines []*directive.Directive) {
 	seen := map[string]bool{}
 	for _, d := range lines {
-		if seen[d.Name] && d.Name != "alias" && d.Name != "schedule" {
+		if seen[d.Name] && d.Name != "alias" && d.Name != "schedule" && d.Name != "upgrade" {
 			hint := "write it once, with all its keys"
 			if d.Name == "task" {
 				hint = "for a second task declare a second type, which may be an alias: type Other = This"

@@ -21,9 +21,10 @@ func (r *reader) readType(s *ast.TypeSpec, doc string, lines []*directive.Direct
 		case "task":
 			if task == nil {
 				task = d
-				result, children := d.ReadTask(t, r.l)
+				result, children, codec := d.ReadTask(t, r.l)
 				r.readResult(s, t, result)
 				r.readChildren(s, t, children)
+				r.readCodec(t, codec)
 			}
 		case "retry":
 			t.Retry = d.ReadRetry(r.l)
@@ -35,13 +36,13 @@ func (r *reader) readType(s *ast.TypeSpec, doc string, lines []*directive.Direct
 			schedule, payload := d.ReadSchedule(r.l)
 			t.Schedules = append(t.Schedules, schedule)
 			payloads = append(payloads, payload)
-		case "queue":
-			r.l.Errorf(d.Pos, "%s belongs above a string constant, not above a type", d)
+		case "queue", "upgrade":
+			r.misplaced(d, &above{what: "a type"})
 		}
 	}
 	if task == nil {
 		for _, d := range lines {
-			if d.Name != "queue" {
+			if d.Name != "queue" && d.Name != "upgrade" {
 				r.l.Errorf(d.Pos, "%s needs a task: write //bullmq:task QUEUE/NAME above it", d)
 			}
 		}

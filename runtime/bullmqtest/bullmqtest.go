@@ -100,8 +100,8 @@ var unfinished = []bullmq.State{
 	bullmq.StateActive, bullmq.StateWaiting, bullmq.StatePrioritized, bullmq.StateDelayed, bullmq.StateWaitingChildren,
 }
 
-// Jobs are the task's jobs that are not finished. It fails the test when one
-// has a payload that a handler would not get.
+// Jobs are the task's jobs that are not finished, those of its earlier names
+// included. It fails the test when one has a payload that a handler would not get.
 func Jobs[P, R any](t testing.TB, e *Env, task *bullmq.Task[P, R]) []*Enqueued[P] {
 	t.Helper()
 	if err := task.Err(); err != nil {
@@ -109,14 +109,15 @@ func Jobs[P, R any](t testing.TB, e *Env, task *bullmq.Task[P, R]) []*Enqueued[P
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
+	spec := task.Spec()
 	var found []*Enqueued[P]
 	for _, state := range unfinished {
-		records, err := e.Client.Queue(task.Spec().Queue.Name).Jobs(ctx, state, 0, -1, true)
+		records, err := e.Client.Queue(spec.Queue.Name).Jobs(ctx, state, 0, -1, true)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i := range records {
-			if r := &records[i]; r.Name == task.Spec().Name {
+			if r := &records[i]; spec.Handles(r.Name) {
 				found = append(found, enqueued(t, task, state, r))
 			}
 		}
@@ -162,6 +163,37 @@ func RequireNotEnqueued[P, R any](t testing.TB, e *Env, task *bullmq.Task[P, R])
 // handler is a *bullmq.JobError too. Without options there is one attempt.
 func Work[P, R any](t testing.TB, task *bullmq.Task[P, R], h func(context.Context, *bullmq.Job[P]) (R, error), p P, opts ...bullmq.AddOption) (R, error) {
 	t.Helper()
+	return work(t, task, h, func(ctx context.Context, c *bullmq.Client, opts ...bullmq.AddOption) (string, error) {
+		handle, err := task.Add(ctx, c, p, opts...)
+		if err != nil {
+			return "", err
+		}
+		return handle.ID, nil
+	}, opts)
+}
+
+// WorkStored is Work with a job as another program may have stored it: of any
+// name that the task handles, such as one that it upgrades, and with any data,
+// which is encoded as JSON. Use json.RawMessage for text that is stored as it is:
+//
+//	_, err := bullmqtest.WorkStored(t, gen.SendWelcomeTask, mailer{}.SendWelcome, "send-greeting", json.RawMessage(`{"user":"ann"}`))
+func WorkStored[P, R any](t testing.TB, task *bullmq.Task[P, R], h func(context.Context, *bullmq.Job[P]) (R, error), name string, data any, opts ...bullmq.AddOption) (R, error) {
+	t.Helper()
+	return work(t, task, h, func(ctx context.Context, c *bullmq.Client, opts ...bullmq.AddOption) (string, error) {
+		handle, err := c.Queue(task.Spec().Queue.Name).Add(ctx, name, data, opts...)
+		if err != nil {
+			return "", err
+		}
+		return handle.ID, nil
+	}, opts)
+}
+
+// work runs a handler once with the job that add adds.
+func work[P, R any](t testing.TB, task *bullmq.Task[P, R], h func(context.Context, *bullmq.Job[P]) (R, error), add func(context.Context, *bullmq.Client, ...bullmq.AddOption) (string, error), opts []bullmq.AddOption) (R, error) {
+	t.Helper()
+	if err := task.Err(); err != nil {
+		t.Fatal(err)
+	}
 	env := Start(t)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -174,9 +206,9 @@ func Work[P, R any](t testing.TB, task *bullmq.Task[P, R], h func(context.Contex
 		t.Fatal(err)
 	}
 	defer func() { _ = w.Stop(context.Background()) }()
-	handle, err := task.Add(ctx, env.Client, p, append([]bullmq.AddOption{bullmq.Attempts(1)}, opts...)...)
+	id, err := add(ctx, env.Client, append([]bullmq.AddOption{bullmq.Attempts(1)}, opts...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return handle.Result(ctx)
+	return task.HandleOf(env.Client, id).Result(ctx)
 }

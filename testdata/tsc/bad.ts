@@ -2,6 +2,7 @@
 // not compile, with those words.
 import type { TypedJob, TypedProcessor, TypedQueue, TaskData, Picture } from "./TypesForNodePrograms/gen/tasks.gen";
 import { render } from "./good";
+import type { TypedJob as WelcomeJob, TypedQueue as WelcomeQueue } from "./UpgradesOfEveryForm/gen/tasks.gen";
 
 declare const pictures: TypedQueue<"pictures">;
 declare const job: TypedJob<"pictures">;
@@ -28,3 +29,10 @@ if (job.name === "rendr") throw new Error(); // error: no overlap
 if (job.name === "render") void job.returnvalue.uri; // error: does not exist
 export const processor: TypedProcessor<"pictures"> = async () => 1; // error: not assignable to
 export const noPicture: Picture = { url: "u" }; // error: missing the following properties
+
+declare const emails: WelcomeQueue<"emails">;
+declare const welcome: WelcomeJob<"emails">;
+void emails.add("send-welcome-2", { userId: "u" }); // error: not assignable to parameter of type
+void emails.addBulk([{ name: "send-welcome", data: { user: "u" } }]); // error: not assignable to
+export const newData: string = welcome.data.userId; // error: 'welcome.data' is of type 'unknown'
+if (welcome.name === "send-welcome") void welcome.data.userId; // error: does not exist

@@ -11,6 +11,7 @@ import type {
   TypedQueue,
 } from "./TypesForNodePrograms/gen/tasks.gen";
 import type { TypedQueue as EmailQueue } from "./EveryDirectiveOnOneTask/gen/tasks.gen";
+import type { JobName, Receipt, TypedJob as WelcomeJob, TypedProcessor as WelcomeProcessor } from "./UpgradesOfEveryForm/gen/tasks.gen";
 
 export const pictures: TypedQueue<"pictures"> = new Queue<any, any, any>("pictures");
 export const emails: EmailQueue<"emails"> = new Queue<any, any, any>("emails");
@@ -92,3 +93,20 @@ export async function everyJob(): Promise<number> {
 
 export const data: TaskData<"counts", "count"> = { a: 1.5 };
 export const result: TaskResult<"counts", "count"> = 2;
+
+// A worker meets jobs of earlier names, with the data that they were added with.
+export const welcome: WelcomeProcessor<"emails"> = async (job): Promise<Receipt> => {
+  switch (job.name) {
+    case "send-welcome-3":
+    case "send-welcome-next":
+      return { ID: job.data.userId + job.data.tags?.length };
+    case "send-welcome-2":
+      return { ID: job.data.userId + job.data.tags?.charAt(0) };
+    case "raw":
+      return { ID: typeof job.data };
+    default:
+      return { ID: job.data.user };
+  }
+};
+export const earlier: JobName<"emails"> = "send greeting";
+export const counted = (job: WelcomeJob<"numbers", "count">): number => job.data.N;
