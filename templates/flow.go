@@ -112,7 +112,7 @@ func (f *file) resultsStruct(t *model.Task) {
 	}
 	all := jen.Add(reads[0])
 	if len(reads) > 1 {
-		all = jen.Qual("errors", "Join").Custom(jen.Options{Open: "(", Close: ")", Separator: ",", Multi: true}, reads...)
+		all = jen.Qual("errors", "Join").Custom(arguments, reads...)
 	}
 	f.Func().Id("read"+name).Params(jen.Id("c").Op("*").Add(runtime("Children"))).Params(jen.Id("in").Id(name), jen.Err().Error()).Block(
 		jen.Err().Op("=").Add(all),

@@ -67,6 +67,7 @@ func Go(o *model.Output, p *model.Package, names *Names, options Options) ([]byt
 			f.handler(q)
 		}
 	}
+	f.schedules()
 	var out bytes.Buffer
 	if err := f.Render(&out); err != nil {
 		return nil, fmt.Errorf("generated code of package %s is not valid Go, which is a fault of bullmq-gen: %w", p.Path, err)

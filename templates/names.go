@@ -39,6 +39,9 @@ func NewNames(o *model.Output) *Names {
 		scope.Take(d.Name, struct{}{})
 	}
 	for _, p := range o.Packages {
+		for _, name := range p.Declares() {
+			scope.Take(name, struct{}{})
+		}
 		for _, q := range p.Queues {
 			for _, name := range q.Declares() {
 				scope.Take(name, struct{}{})

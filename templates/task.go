@@ -71,7 +71,7 @@ func (f *file) declaration(q *model.Queue, t *model.Task) {
 	name := t.Var()
 	f.say(prose(fmt.Sprintf("%s is the task %s of queue %s.", name, called(t.Name), called(q.Name)), model.Deprecation(t.Doc)))
 	f.Var().Id(name).Op("=").Add(runtime("NewTask")).Types(f.payload(t), f.result(t)).Custom(
-		jen.Options{Open: "(", Close: ")", Separator: ",", Multi: true},
+		arguments,
 		l.lines(runtime("Spec")),
 		f.keys(q, t),
 	)

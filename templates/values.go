@@ -25,6 +25,9 @@ func (l *literal) setFirst(name string, values []jen.Code) {
 // members is how a list in braces is written, each in a line of its own.
 var members = jen.Options{Open: "{", Close: "}", Separator: ",", Multi: true}
 
+// arguments is how those of a call are written, each in a line of its own.
+var arguments = jen.Options{Open: "(", Close: ")", Separator: ",", Multi: true}
+
 // lines are the members one below the other, for behind a type.
 func (l *literal) lines(typ *jen.Statement) *jen.Statement {
 	return typ.Custom(members, l.members...)

@@ -16,6 +16,8 @@ type owner struct {
 	pos  token.Position
 	// queue is set when the name belongs to a queue.
 	queue *model.Queue
+	// schedules is set when the name belongs to the schedules of a package.
+	schedules *model.Package
 }
 
 // Outputs checks what is generated into each package and into all of them.
@@ -74,6 +76,7 @@ func clashes(o *model.Output, l *diag.List) {
 				take(&scope, q.Declares(), owner{what: "queue " + q.Name, pos: q.Pos, queue: q}, l)
 			}
 		}
+		take(&scope, p.Declares(), owner{what: "package " + p.Name + ", which has schedules,", pos: firstSchedule(p), schedules: p}, l)
 	}
 }
 
@@ -92,12 +95,29 @@ func take(scope *naming.Scope[owner], names []string, by owner, l *diag.List) {
 			l.Errorf(by.pos, "queue %q is used by two packages with one output, the other at %v: move its tasks into one package, or give the packages different outputs with -out", by.queue.Name, holder.pos)
 			return
 		}
+		if by.schedules != nil && holder.schedules != nil {
+			l.Errorf(by.pos, "packages %s and %s both have schedules, at %v and here, but an output has one %s: give them different outputs with -out", holder.schedules.Path, by.schedules.Path, holder.pos, n)
+			return
+		}
 		l.Errorf(by.pos, "%s needs the name %s in the generated package, but %s at %v has it: %s", by.what, n, holder.what, holder.pos, cure(by))
 		return
 	}
 }
 
+// firstSchedule is where the package's first schedule is declared.
+func firstSchedule(p *model.Package) token.Position {
+	for _, t := range p.Tasks {
+		for _, s := range t.Schedules {
+			return s.At()
+		}
+	}
+	return token.Position{}
+}
+
 func cure(o owner) string {
+	if o.schedules != nil {
+		return "rename that, or give the package another output with -out"
+	}
 	if o.queue != nil {
 		return "declare the queue under another Go name, //bullmq:queue above const OtherName = \"" + o.queue.Name + "\""
 	}

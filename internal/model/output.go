@@ -48,6 +48,19 @@ func (t *Task) Declares() []string {
 	return names
 }
 
+// Scheduled is true when a task of the package has a schedule.
+func (p *Package) Scheduled() bool {
+	return slices.ContainsFunc(p.Tasks, func(t *Task) bool { return len(t.Schedules) > 0 })
+}
+
+// Declares is what the generated code of the package's schedules declares.
+func (p *Package) Declares() []string {
+	if !p.Scheduled() {
+		return nil
+	}
+	return []string{"EnsureSchedules", "PruneSchedules", "Schedules"}
+}
+
 // Var is the generated variable that holds the task.
 func (t *Task) Var() string { return t.GoName + "Task" }
 
