@@ -19,7 +19,7 @@ import (
 func TestBehaviour(t *testing.T) {
 	t.Parallel()
 	module := newModule(t)
-	imported := regexp.MustCompile(`"example\.com/(\w+)/gen"`)
+	imported := regexp.MustCompile(`"example\.com/(\w+)/[\w/]*gen"`)
 	var cases []string
 	for _, file := range archives(t, "testdata/behaviour/*.go") {
 		text, err := os.ReadFile(file)
