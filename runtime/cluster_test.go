@@ -3,9 +3,6 @@ package bullmq
 import (
 	"context"
 	"errors"
-	"fmt"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -144,83 +141,18 @@ func needsHashTag(k *clusterKit) {
 	}
 }
 
-// clusterLoad adds jobs and works them, whatever happens to the servers.
-type clusterLoad struct {
-	*clusterKit
-	added, lost atomic.Int32
-	mu          sync.Mutex
-	runs        map[string]int
-}
-
-func newClusterLoad(k *clusterKit) *clusterLoad {
-	l := &clusterLoad{clusterKit: k, runs: map[string]int{}}
-	note := func(string) { l.lost.Add(1) }
-	k.worker(func(ctx context.Context, job *Job[greet]) (greeting, error) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.runs[job.ID]++
-		return hello(ctx, job)
-	}, Concurrency(5), LockDuration(5*time.Second), StalledCheck(200*time.Millisecond, 9), WithHooks(Hooks{
-		LockLost: func(j *ActiveJob) { note(j.ID) }, Stalled: note,
-	}))
-	return l
-}
-
-// more adds jobs; a call that fails because the cluster changes is made again.
-func (l *clusterLoad) more() {
-	l.Helper()
-	for range 40 {
-		id := fmt.Sprint("job-", l.added.Add(1))
-		opts := []AddOption{JobID(id), Attempts(3)}
-		if l.added.Load()%3 == 0 {
-			opts = append(opts, Delay(time.Millisecond))
-		}
-		l.until("a job is added", func() bool {
-			_, err := l.task.Add(l.ctx, l.client, greet{Name: id}, opts...)
-			return err == nil
-		})
-	}
-}
-
-// finished waits until all that was added is completed.
-func (l *clusterLoad) finished() {
-	l.Helper()
-	l.until("all jobs are done", func() bool {
-		counts, err := l.client.Queue("greetings").Counts(l.ctx)
-		return err == nil && counts[StateCompleted] == int(l.added.Load())
-	})
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	again := 0
-	for _, n := range l.runs {
-		again += n - 1
-	}
-	require.LessOrEqual(l, again, int(l.lost.Load()), "jobs that ran twice were lost by their worker")
-}
-
-// Jobs that are added and worked while the cluster changes are all done, each
-// once, or again only because their lock was lost; events are read on.
+// Jobs that are added and worked while the cluster changes are all done.
 func TestClusterChangesUnderLoad(t *testing.T) {
 	t.Parallel()
 	const prefix = "{3560}" // in slot 0
-	for name, change := range map[string]func(l *clusterLoad){
-		"a replica takes over": func(l *clusterLoad) { l.nodes.Failover() },
-		"the slot moves":       func(l *clusterLoad) { l.nodes.Migrate(0, 0, 1, nil) },
+	for name, change := range map[string]func(*testredis.Nodes){
+		"a replica takes over": func(n *testredis.Nodes) { n.Failover() },
+		"the slot moves":       func(n *testredis.Nodes) { n.Migrate(0, 0, 1, nil) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			k := newClusterKit(t, testredis.Cluster(t, 3), prefix)
-			l := newClusterLoad(k)
-			l.more()
-			var adding sync.WaitGroup
-			adding.Go(func() {
-				l.more()
-				l.more()
-			})
-			change(l)
-			adding.Wait()
-			l.more()
-			l.finished()
+			newLoad(k.kit).during(func() { change(k.nodes) })
 			k.audit(prefix)
 		})
 	}
