@@ -39,19 +39,16 @@ func linesOf(packages []*model.Package) map[declaration]int {
 
 // Tasks lists the tasks of all outputs of the run, sorted by queue and name.
 func (r *Result) Tasks() ([]Listed, error) {
+	documents, err := r.documents()
+	if err != nil {
+		return nil, err
+	}
 	var all []Listed
-	for _, f := range r.manifests() {
-		if f.State == Orphan {
-			continue
-		}
-		d, err := manifest.Parse(f.Content)
-		if err != nil {
-			return nil, err
-		}
+	for _, d := range documents {
 		for _, p := range d.Packages {
 			for _, q := range p.Queues {
 				for _, t := range q.Tasks {
-					file := filepath.Join(filepath.Dir(f.Path), filepath.FromSlash(t.Go.File))
+					file := filepath.Join(d.dir, filepath.FromSlash(t.Go.File))
 					all = append(all, Listed{
 						Queue: q.Name, Name: t.Name, Type: t.Go.Name,
 						File: r.Relative(file), Line: r.lines[declaration{p.Path, t.Go.Name}], Options: manifest.Words(q, t),
@@ -63,5 +60,27 @@ func (r *Result) Tasks() ([]Listed, error) {
 	slices.SortFunc(all, func(a, b Listed) int {
 		return cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Name, b.Name))
 	})
+	return all, nil
+}
+
+// document is the manifest of an output.
+type document struct {
+	*manifest.Document
+	dir string
+}
+
+// documents are the manifests of the run's outputs.
+func (r *Result) documents() ([]document, error) {
+	var all []document
+	for _, f := range r.manifests() {
+		if f.State == Orphan {
+			continue
+		}
+		d, err := manifest.Parse(f.Content)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, document{d, filepath.Dir(f.Path)})
+	}
 	return all, nil
 }

@@ -90,12 +90,30 @@ var colors = []struct {
 }
 
 // Mermaid shows the flow as a Mermaid flowchart, colored by state.
-func (t *FlowTree) Mermaid() string {
+func (t *FlowTree) Mermaid() string { return FlowTrees{t}.Mermaid() }
+
+// DOT shows the flow in the language of Graphviz, colored by state.
+func (t *FlowTree) DOT() string { return FlowTrees{t}.DOT() }
+
+// FlowTrees are flows to be shown in one picture.
+type FlowTrees []*FlowTree
+
+// Text shows the flows as indented lists, with an empty line between them.
+func (ts FlowTrees) Text() string {
+	texts := make([]string, len(ts))
+	for i, t := range ts {
+		texts[i] = t.Text()
+	}
+	return strings.Join(texts, "\n")
+}
+
+// Mermaid shows the flows as a Mermaid flowchart, colored by state.
+func (ts FlowTrees) Mermaid() string {
 	var b strings.Builder
 	b.WriteString("flowchart TD\n")
 	n := 0
 	used := map[State]bool{}
-	t.draw(func(t *FlowTree, parent int) int {
+	ts.draw(func(t *FlowTree, parent int) int {
 		n++
 		fmt.Fprintf(&b, "  n%d[\"%s\"]", n, mermaidText(t.lines()))
 		if t.State != "" && t.State != StateUnknown {
@@ -107,7 +125,7 @@ func (t *FlowTree) Mermaid() string {
 			fmt.Fprintf(&b, "  n%d --> n%d\n", parent, n)
 		}
 		return n
-	}, 0)
+	})
 	for _, c := range colors {
 		if used[c.state] {
 			fmt.Fprintf(&b, "  classDef %s fill:%s\n", c.state, c.fill)
@@ -125,12 +143,12 @@ func mermaidText(lines []string) string {
 	return strings.Join(escaped, "<br/>")
 }
 
-// DOT shows the flow in the language of Graphviz, colored by state.
-func (t *FlowTree) DOT() string {
+// DOT shows the flows in the language of Graphviz, colored by state.
+func (ts FlowTrees) DOT() string {
 	var b strings.Builder
 	b.WriteString("digraph flow {\n  node [shape=box, style=filled, fillcolor=white];\n")
 	n := 0
-	t.draw(func(t *FlowTree, parent int) int {
+	ts.draw(func(t *FlowTree, parent int) int {
 		n++
 		fmt.Fprintf(&b, "  n%d [label=\"%s\"", n, dotText(t.lines()))
 		for _, c := range colors {
@@ -143,7 +161,7 @@ func (t *FlowTree) DOT() string {
 			fmt.Fprintf(&b, "  n%d -> n%d;\n", parent, n)
 		}
 		return n
-	}, 0)
+	})
 	b.WriteString("}\n")
 	return b.String()
 }
@@ -154,6 +172,12 @@ func dotText(lines []string) string {
 		escaped[i] = strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(line)
 	}
 	return strings.Join(escaped, `\n`)
+}
+
+func (ts FlowTrees) draw(f func(t *FlowTree, parent int) int) {
+	for _, t := range ts {
+		t.draw(f, 0)
+	}
 }
 
 // draw calls f with each job and the number of its parent; f gives the job's own.

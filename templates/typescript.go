@@ -11,10 +11,7 @@ import (
 	"github.com/bullmq-gen/bullmq-gen/internal/model"
 )
 
-// tsImports and tsHelpers are the same in every file of declarations.
-const tsImports = `import type { BulkJobOptions, Job, JobsOptions, Queue } from "bullmq";
-`
-
+// tsHelpers are the same in every file of declarations.
 const tsHelpers = `
 /** The name of a queue. */
 export type QueueName = keyof Tasks & string;
@@ -80,8 +77,9 @@ export interface TypedQueue<Q extends QueueName>
 
 // tsReserved are the names that a file of declarations has of its own.
 var tsReserved = []string{
-	"BulkJobOptions", "Coded", "CodedEnvelope", "EarlierTasks", "Job", "JobName", "JobsOptions", "Omit", "Parameters",
-	"Promise", "Queue", "QueueName", "TaskData", "TaskName", "TaskOf", "TaskResult", "Tasks", "TypedBulkJob", "TypedJob", "TypedProcessor", "TypedQueue",
+	"BulkJobOptions", "Coded", "CodedEnvelope", "EarlierTasks", "FlowJob", "FlowNode", "Job", "JobName", "JobsOptions", "Omit",
+	"Parameters", "Promise", "Queue", "QueueName", "TaskData", "TaskName", "TaskOf", "TaskResult", "Tasks", "TypedBulkJob",
+	"TypedFlow", "TypedJob", "TypedProcessor", "TypedQueue", "UUID",
 }
 
 // TypeScript returns the type declarations of p for Node programs.
@@ -92,7 +90,10 @@ func TypeScript(p *model.Package) []byte {
 	}
 	tasks := b.tasks(p) + b.earlier(p) + coded(p)
 	var out strings.Builder
-	out.WriteString(Header + "\n//\n" + sourceLine + p.Path + "\n\n" + tsImports + "\n" + tasks + tsHelpers)
+	out.WriteString(Header + "\n//\n" + sourceLine + p.Path + "\n\n" + tsImport(p) + "\n" + tasks + tsHelpers)
+	if hasFlows(p) {
+		out.WriteString(tsFlowHelpers)
+	}
 	names := make([]string, 0, len(b.decls))
 	for name := range b.decls {
 		names = append(names, name)
@@ -128,17 +129,23 @@ func (b *typescript) tasks(p *model.Package) string {
 
 // task is the entry of a name of the task, whose jobs have the payload.
 func (b *typescript) task(t *model.Task, name string, payload *model.Type) string {
-	data, result := b.whole(payload, "    "), "null | void"
+	data, result := b.stored(t, payload, "    "), "null | void"
 	if t.Result != nil {
-		result = b.whole(t.Result, "    ")
+		result = b.stored(t, t.Result, "    ")
 	}
-	if t.Codec != nil {
-		data = "Coded<" + data + ">"
-	}
-	if t.Codec != nil && t.Result != nil {
-		result = "Coded<" + result + ">"
+	if t.Parent() && name == t.Name {
+		return fmt.Sprintf("    %s: {\n      data: %s;\n      result: %s;\n%s    };\n", tsName(name), data, result, b.children(t))
 	}
 	return fmt.Sprintf("    %s: { data: %s; result: %s };\n", tsName(name), data, result)
+}
+
+// stored is the type of what is stored for a payload or result of the task.
+func (b *typescript) stored(t *model.Task, of *model.Type, indent string) string {
+	s := b.whole(of, indent)
+	if t.Codec != nil {
+		return "Coded<" + s + ">"
+	}
+	return s
 }
 
 // whole is the type with null, if it can be that.

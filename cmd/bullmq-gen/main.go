@@ -20,6 +20,7 @@ directives in their comments.
 
   bullmq-gen [flags] [packages]        packages as for the go command; default .
   bullmq-gen list [flags] [packages]   show queues, tasks and their options
+  bullmq-gen graph [flags] [packages]  draw flows; -format text, mermaid or dot
   bullmq-gen init [folder]             write a package of tasks to begin with
 
 Once for a module, in any of its Go files:
@@ -68,18 +69,29 @@ type options struct {
 	// against is a git revision, or "".
 	against string
 	list    bool
+	// graph is how flows are to be drawn, or "".
+	graph string
 }
 
 // dry is true for runs that write nothing.
-func (o *options) dry() bool { return o.check || o.against != "" || o.list }
+func (o *options) dry() bool { return o.check || o.against != "" || o.looks() }
+
+// looks is true for commands that only show what there is.
+func (o *options) looks() bool { return o.list || o.graph != "" }
 
 // parse reads the command line.
 func parse(args []string, stderr io.Writer) (*options, error) {
 	o := &options{guard: true}
 	flags := flag.NewFlagSet("bullmq-gen", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	if len(args) > 0 && args[0] == "list" {
-		o.list, args = true, args[1:]
+	if len(args) > 0 {
+		switch args[0] {
+		case "list":
+			o.list, args = true, args[1:]
+		case "graph":
+			flags.StringVar(&o.graph, "format", "text", "")
+			args = args[1:]
+		}
 	}
 	flags.StringVar(&o.config.Out, "out", bullmqgen.DefaultOut, "")
 	flags.BoolVar(&o.check, "check", false, "")
@@ -97,8 +109,14 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	}
 	o.config.Patterns = flags.Args()
 	o.config.NoGuard, o.config.NoManifest, o.config.NoTypeScript = !o.guard, !o.manifest, !o.types
-	if (o.against != "" || o.list) && !o.manifest {
-		return nil, errors.New("-against and list need the manifest: leave -manifest=false out")
+	if (o.against != "" || o.looks()) && !o.manifest {
+		return nil, errors.New("-against, list and graph need the manifest: leave -manifest=false out")
+	}
+	if o.graph != "" && o.json {
+		return nil, errors.New("graph draws, and -json has no flows: the manifest says the same")
+	}
+	if o.graph != "" && drawings[o.graph] == nil {
+		return nil, fmt.Errorf("-format is %q: use text, mermaid or dot", o.graph)
 	}
 	if o.verbose {
 		o.config.Logf = func(format string, args ...any) { fmt.Fprintf(stderr, format+"\n", args...) }
@@ -154,7 +172,7 @@ func compare(ctx context.Context, result *bullmqgen.Result, o *options) ([]bullm
 		return nil, nil
 	case o.against != "":
 		return result.CompatibilityWith(ctx, o.against)
-	case o.list:
+	case o.looks():
 		return nil, nil
 	}
 	changes, err := result.Compatibility()

@@ -25,8 +25,12 @@ func report(result *bullmqgen.Result, changes []bullmqgen.Change, o *options, st
 	for _, c := range changes {
 		fmt.Fprintln(stderr, c)
 	}
-	if o.list && !result.Failed() {
+	switch {
+	case result.Failed():
+	case o.list:
 		return list(result, stdout)
+	case o.graph != "":
+		return graph(result, o.graph, stdout)
 	}
 	if !o.check {
 		return nil

@@ -70,7 +70,7 @@ func (b places) task(q *model.Queue, t *model.Task) *Task {
 	out := &Task{
 		Name: t.Name, Description: strings.TrimSpace(t.Doc), Go: b.at(t.TypePos, t.GoName),
 		Deprecated: model.Deprecation(t.Doc) != "",
-		Options:    options(t), Keys: keys(q, t), Schedules: schedules(t), Data: schemaOf(t.Payload),
+		Options:    options(t), Keys: keys(q, t), Schedules: schedules(t), Children: slots(t), Data: schemaOf(t.Payload),
 	}
 	for _, a := range t.Aliases {
 		out.Aliases = append(out.Aliases, a.Name)

@@ -150,6 +150,7 @@ func (c *comparison) task(queue string, was *Task) {
 		c.upgraded(queue, was.Name, was.Data, upgrade)
 	}
 	c.schedules(queue, was, now)
+	c.slots(queue, was, now)
 	c.earlier(queue, was, now, upgrade)
 	c.result(queue, was, now)
 }

@@ -80,6 +80,8 @@ type Task struct {
 	Options     *JobOptions `json:"options,omitempty"`
 	Keys        *Keys       `json:"keys,omitempty"`
 	Schedules   []*Schedule `json:"schedules,omitempty"` // sorted by id
+	// Children are the slots of the jobs that it waits for.
+	Children []*Slot `json:"children,omitempty"`
 	// Codec is what Go programs have for the codec whose envelopes are stored in
 	// place of data and results; empty: none.
 	Codec string `json:"codec,omitempty"`

@@ -46,6 +46,9 @@ func Words(q *Queue, t *Task) []string {
 	if t.Codec != "" {
 		w.add("codec=%s", t.Codec)
 	}
+	for _, s := range t.Children {
+		w.add("child %s=%s/%s", s.Name, s.Queue, s.Task)
+	}
 	for _, s := range t.Schedules {
 		w.add("%s", s.words())
 	}

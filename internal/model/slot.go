@@ -54,6 +54,25 @@ const (
 // Policies are all policies, by their words.
 var Policies = []string{string(Fail), string(Continue), string(Ignore), string(Remove), string(Wait)}
 
+// options are what peers call the policies.
+var options = map[Policy]string{
+	Fail: "failParentOnFailure", Continue: "continueParentOnFailure",
+	Ignore: "ignoreDependencyOnFailure", Remove: "removeDependencyOnFailure",
+}
+
+// Option is the option of a child that says so, under BullMQ's name; empty: none.
+func (p Policy) Option() string { return options[p] }
+
+// PolicyOf is the policy of an option of a child.
+func PolicyOf(option string) Policy {
+	for p, o := range options {
+		if o == option {
+			return p
+		}
+	}
+	return Wait
+}
+
 // Parent is true when jobs of the task wait for children.
 func (t *Task) Parent() bool { return len(t.Slots) > 0 }
 

@@ -1,7 +1,8 @@
 // What the declarations keep Node programs from. Each line with a comment must
 // not compile, with those words.
 import type { TypedJob, TypedProcessor, TypedQueue, TaskData, Picture } from "./TypesForNodePrograms/gen/tasks.gen";
-import { render } from "./good";
+import type { TypedFlow } from "./FlowsOfEveryShape/gen/tasks.gen";
+import { render, report } from "./good";
 import type { TypedJob as WelcomeJob, TypedQueue as WelcomeQueue } from "./UpgradesOfEveryForm/gen/tasks.gen";
 
 declare const pictures: TypedQueue<"pictures">;
@@ -36,3 +37,15 @@ void emails.add("send-welcome-2", { userId: "u" }); // error: not assignable to 
 void emails.addBulk([{ name: "send-welcome", data: { user: "u" } }]); // error: not assignable to
 export const newData: string = welcome.data.userId; // error: 'welcome.data' is of type 'unknown'
 if (welcome.name === "send-welcome") void welcome.data.userId; // error: does not exist
+
+type Report = TypedFlow<"reports", "build-report">;
+type Child = NonNullable<Report["children"]>[number];
+const page = { queueName: "reports", name: "render-page", data: { number: 1 } } as const;
+export const noTask: TypedFlow<"reports", "build-reprt"> = report; // error: does not satisfy the constraint
+export const noData: Report = { ...report, data: {} }; // error: missing the following properties
+export const noQueue: Report = { ...report, queueName: "archive" }; // error: not assignable to type
+export const noChild: Child = report; // error: not assignable to type
+export const noSlot: Child = { ...page, opts: { failParentOnFailure: true } }; // error: not assignable to type
+export const noPolicy: Child = { ...page, opts: { jobId: "pages.0.a-b-c-d-e" } }; // error: not assignable to type
+export const noIndex: Child = { ...page, opts: { jobId: "pages.one.a-b-c-d-e", failParentOnFailure: true } }; // error: not assignable to type
+export const noOptions: Child = { queueName: "assets", name: "fetch-logo", data: {} }; // error: not assignable to type

@@ -1,5 +1,7 @@
 // How Node programs use the declarations. All of it must compile.
-import { Queue, Worker } from "bullmq";
+import { randomUUID } from "node:crypto";
+
+import { FlowProducer, Queue, Worker } from "bullmq";
 
 import type {
   Picture,
@@ -10,6 +12,7 @@ import type {
   TypedProcessor,
   TypedQueue,
 } from "./TypesForNodePrograms/gen/tasks.gen";
+import type { TypedFlow } from "./FlowsOfEveryShape/gen/tasks.gen";
 import type { TypedQueue as EmailQueue } from "./EveryDirectiveOnOneTask/gen/tasks.gen";
 import type { JobName, Receipt, TypedJob as WelcomeJob, TypedProcessor as WelcomeProcessor } from "./UpgradesOfEveryForm/gen/tasks.gen";
 
@@ -110,3 +113,39 @@ export const welcome: WelcomeProcessor<"emails"> = async (job): Promise<Receipt>
 };
 export const earlier: JobName<"emails"> = "send greeting";
 export const counted = (job: WelcomeJob<"numbers", "count">): number => job.data.N;
+
+// A child that may be in several slots says by its id in which one it is.
+export const report: TypedFlow<"reports", "build-report"> = {
+  queueName: "reports",
+  name: "build-report",
+  data: { customer: "c", rank: 0 },
+  children: [
+    {
+      queueName: "reports",
+      name: "render-page",
+      data: { number: 1 },
+      opts: { jobId: `pages.0.${randomUUID()}`, failParentOnFailure: true, attempts: 3 },
+    },
+    { queueName: "assets", name: "fetch-logo", data: {}, opts: { ignoreDependencyOnFailure: true } },
+  ],
+};
+
+export const archive: TypedFlow<"archive", "archive"> = {
+  queueName: "archive",
+  name: "archive",
+  data: {},
+  children: [
+    { ...report, opts: { failParentOnFailure: true, priority: 1 } },
+    {
+      queueName: "assets",
+      name: "fetch-logo",
+      data: {},
+      opts: { jobId: `keyed.any key.${randomUUID()}`, removeDependencyOnFailure: true },
+    },
+  ],
+};
+
+export async function flows(producer: FlowProducer): Promise<void> {
+  await producer.add(report);
+  await producer.addBulk([report, archive]);
+}
