@@ -66,6 +66,7 @@ func FuzzSource(f *testing.F) {
 		}
 		check.Packages([]*model.Package{p}, check.Options{TypeScript: true}, l)
 		o := &model.Output{Dir: "/gen", Path: "example.com/gen", Name: "gen", Packages: []*model.Package{p}}
+		p.Output = o
 		check.Outputs([]*model.Output{o}, l)
 		for _, d := range l.Sorted() {
 			require.NotEmpty(t, d.Message)
