@@ -183,7 +183,7 @@ func (q *queueTasks) all() []*Task {
 	return q.tasks
 }
 
-// renaming is what can be done about a result of another shape.
+// renaming is what can be done about a result or slots of another shape.
 const renaming = "or make another task of it, and keep this one until its last job is done"
 
 // upgrading is what makes jobs of an old name and payload good for a task.
