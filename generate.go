@@ -43,7 +43,8 @@ type Config struct {
 	NoManifest, NoTypeScript bool
 	// Env is the environment of the go command. Nil: that of the program.
 	Env []string
-	// Logf is told what is done and how long it takes. It may be nil.
+	// Logf is told what is done and how long it takes, by several goroutines. It
+	// may be nil.
 	Logf func(format string, args ...any)
 }
 

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"slices"
 
 	bullmqgen "github.com/bullmq-gen/bullmq-gen"
@@ -55,6 +56,7 @@ const (
 )
 
 func main() {
+	debug.SetGCPercent(400) // a run is short: it saves a third of its time for some megabytes
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()

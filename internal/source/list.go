@@ -22,8 +22,10 @@ type Config struct {
 	Patterns []string // as the go command takes them
 	Tags     string   // build tags, separated by commas
 	Env      []string // of the go command; nil: the program's own
-	// Logf is told what happens; it may be nil.
+	// Logf is told what happens, by several goroutines; it may be nil.
 	Logf func(format string, args ...any)
+
+	texts *texts // of a load
 }
 
 func (c *Config) logf(format string, args ...any) {
@@ -62,6 +64,7 @@ var mention = regexp.MustCompile(`(?im)^[ \t]*//[ \t]*bullmq[ \t]*:[ \t]*[a-z]`)
 // directives are worth that, and the others may not even compile.
 func (c *Config) list(ctx context.Context, l *diag.List) ([]*Listed, error) {
 	const mode = packages.NeedName | packages.NeedFiles | packages.NeedModule
+	c.logf("asking for packages")
 	found, err := packages.Load(c.packages(ctx, mode), c.Patterns...)
 	if err != nil {
 		return nil, loadError(err)
@@ -75,7 +78,7 @@ func (c *Config) list(ctx context.Context, l *diag.List) ([]*Listed, error) {
 		if len(p.GoFiles) > 0 && here.Dir == "" {
 			here.Dir = filepath.Dir(p.GoFiles[0])
 		}
-		if here.Annotated, err = anyMentions(p.GoFiles); err != nil {
+		if here.Annotated, err = c.anyMentions(p.GoFiles); err != nil {
 			return nil, err
 		}
 		here.Hidden = WarnIgnored(p.IgnoredFiles, l)
@@ -109,9 +112,9 @@ func (c *Config) listErrors(p *packages.Package, annotated bool, l *diag.List) e
 	return nil
 }
 
-func anyMentions(files []string) (bool, error) {
+func (c *Config) anyMentions(files []string) (bool, error) {
 	for _, f := range files {
-		if ok, err := mentions(f); ok || err != nil {
+		if ok, err := c.mentions(f); ok || err != nil {
 			return ok, err
 		}
 	}

@@ -31,29 +31,37 @@ const typed = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFi
 // Load loads what the patterns match. What is wrong with the source goes to l;
 // the error is for what kept the source from being read.
 //
-// There are two questions to the go command: which files there are, and then,
-// for the packages with directives alone, the types. That is faster than one
-// for all, since nothing is compiled but what the annotated packages import,
-// and it works while the rest of the program does not compile.
+// There are two questions to the go command, at the same time: which files there
+// are, and, for the packages with directives alone, the types. That is faster
+// than one for all, since nothing is compiled but what the annotated packages
+// import, and it works while the rest of the program does not compile.
 func Load(ctx context.Context, c Config, l *diag.List) (*Loaded, error) {
 	start := time.Now()
+	c.texts = &texts{}
+	g := c.guess(ctx)
+	defer g.cancel()
 	listed, err := c.list(ctx, l)
 	if err != nil {
 		return nil, err
 	}
 	slices.SortFunc(listed, func(a, b *Listed) int { return strings.Compare(a.Path, b.Path) })
 	loaded := &Loaded{All: listed}
-	var paths []string
+	var paths, dirs []string
 	for _, p := range listed {
 		if p.Annotated {
-			paths = append(paths, p.Path)
+			paths, dirs = append(paths, p.Path), append(dirs, p.Dir)
 		}
 	}
+	slices.Sort(dirs)
 	c.logf("%d packages, %d with directives (%v)", len(listed), len(paths), time.Since(start).Round(time.Millisecond))
 	if len(paths) == 0 {
 		return loaded, nil
 	}
-	found, err := c.loadTypes(ctx, paths)
+	found, err, right := g.take(dirs)
+	if !right {
+		c.logf("asking again, since the guess was wrong")
+		found, err = c.loadTypes(ctx, paths)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -70,6 +78,7 @@ func Load(ctx context.Context, c Config, l *diag.List) (*Loaded, error) {
 // data; when there is none of some, because it does not compile or because
 // this program cannot read it, all is read from source instead.
 func (c *Config) loadTypes(ctx context.Context, paths []string) ([]*packages.Package, error) {
+	c.logf("asking for types")
 	cfg := c.packages(ctx, typed)
 	cfg.ParseFile = parseDeclarations
 	found, err := packages.Load(cfg, paths...)
