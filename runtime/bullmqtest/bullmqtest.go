@@ -9,6 +9,8 @@
 // and for a handler, through the real way of a job:
 //
 //	receipt, err := bullmqtest.Work(t, gen.SendWelcomeTask, mailer{}.SendWelcome, tasks.SendWelcome{UserID: "ann"})
+//
+// WorkParent does the same for a handler that gets the results of children.
 package bullmqtest
 
 import (

@@ -79,6 +79,24 @@ func TestWork(t *testing.T) {
 	require.ErrorContains(t, err, "panic: oh")
 }
 
+func TestWorkParent(t *testing.T) {
+	t.Parallel()
+	type results struct{ Letters []int }
+	send := func(_ context.Context, job *bullmq.Job[welcome], in results) error {
+		if len(in.Letters) < job.Attempt {
+			return errors.New("no letters")
+		}
+		return nil
+	}
+	task := bullmq.NewTask[welcome, bullmq.None](welcomeTask.Spec(), nil)
+	_, err := bullmqtest.WorkParent(t, task, bullmq.NoResultFlow(send), welcome{"ann"}, results{[]int{1}})
+	require.NoError(t, err)
+	_, err = bullmqtest.WorkParent(t, task, bullmq.NoResultFlow(send), welcome{"ann"}, results{})
+	require.ErrorContains(t, err, "no letters")
+	_, err = bullmqtest.WorkParent(t, task, bullmq.NoResultFlow(send), welcome{"ann"}, results{}, bullmq.Attempts(3))
+	require.ErrorIs(t, err, bullmq.ErrJobFailed)
+}
+
 // probe runs a check that is to fail, and reports whether it did.
 func probe(t *testing.T, check func(testing.TB)) (failed bool) {
 	done := make(chan struct{})
