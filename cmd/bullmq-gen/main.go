@@ -24,7 +24,7 @@ directives in their comments.
   bullmq-gen graph [flags] [packages]  draw flows; -format text, mermaid or dot
   bullmq-gen init [folder]             write a package of tasks to begin with
 
-Once for a module, in any of its Go files: //go:generate go tool bullmq-gen ./...
+Once for a module, in any Go file: //go:generate go tool bullmq-gen ./...
 
 Flags:
   -out DIR      folder of the generated package, seen from each annotated
