@@ -78,6 +78,34 @@ func TestReportHasTheTrueNumbers(t *testing.T) {
 	require.Contains(t, text, `a notice about "begin" was added already`)
 }
 
+func TestCopiesAreFound(t *testing.T) {
+	t.Parallel()
+	dir := folder(t)
+	for name, text := range map[string]string{
+		"a-copy.go": "package a\n\nvar x = 1\n", "sub/a-copy.go": "package a\n\nvar x = 1\n", "sub/as-large.go": "package a\n\nvar y = 1\n",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), []byte(text), 0o600))
+	}
+	var out buffer
+	require.NoError(t, run(testContext(t), config{dir: dir, role: "both", most: 100, flaky: 3}, &out))
+	require.Contains(t, out.String(), "4 files are as large as another; sets of copies: 1, with 42 bytes to spare\n  a-copy.go is there 3 times\n")
+}
+
+func TestFindCopies(t *testing.T) {
+	t.Parallel()
+	report := func(path, hash string, bytes int) bullmq.Outcome[tasks.FileReport] {
+		return bullmq.Outcome[tasks.FileReport]{Value: tasks.FileReport{Path: path, SHA256: hash, Bytes: bytes}}
+	}
+	found, err := bullmqtest.WorkParent(t, gen.FindCopiesTask, librarian{}.FindCopies, tasks.FindCopies{Smallest: 2}, gen.FindCopiesResults{
+		Files: []bullmq.Outcome[tasks.FileReport]{
+			report("small", "s", 1), report("a", "1", 10), report("b", "2", 9), report("other", "3", 9),
+			{Err: &bullmq.ChildError{Reason: "no such file"}}, report("small too", "s", 1), report("c", "2", 9), report("d", "1", 10), report("e", "2", 9),
+		},
+	})
+	require.NoError(t, err)
+	require.Equal(t, tasks.Copies{Sets: [][]string{{"b", "c", "e"}, {"a", "d"}}, Wasted: 28, Unread: 1}, found)
+}
+
 func TestTwoPrograms(t *testing.T) {
 	t.Parallel()
 	server, err := embedded.Start()

@@ -114,7 +114,7 @@ func both(ctx context.Context, client *bullmq.Client, c config, out io.Writer) e
 	return errors.Join(err, <-worked)
 }
 
-// work handles the jobs of both queues, with one pool of slots.
+// work handles the jobs of all queues, with one pool of slots.
 func work(ctx context.Context, client *bullmq.Client, c config, out io.Writer) error {
 	files, err := bullmq.NewWorker(client, gen.FilesQueue)
 	if err != nil {
@@ -126,11 +126,16 @@ func work(ctx context.Context, client *bullmq.Client, c config, out io.Writer) e
 		return err
 	}
 	gen.HandleNotices(notices, speaker{out})
+	copies, err := bullmq.NewWorker(client, gen.CopiesQueue, bullmq.Concurrency(1))
+	if err != nil {
+		return err
+	}
+	gen.HandleCopies(copies, librarian{})
 	server, err := bullmq.NewServer(10)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(server.Add(files, 4), server.Add(notices, 1)); err != nil {
+	if err := errors.Join(server.Add(files, 4), server.Add(notices, 1), server.Add(copies, 1)); err != nil {
 		return err
 	}
 	return server.Run(ctx)

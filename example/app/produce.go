@@ -47,7 +47,10 @@ func produce(ctx context.Context, client *bullmq.Client, c config, out io.Writer
 		return err
 	}
 	seen := <-shown
-	return report(ctx, client, out, summary, seen)
+	if err := report(ctx, client, out, summary, seen); err != nil {
+		return err
+	}
+	return compare(ctx, client, c.dir, files, out)
 }
 
 // find lists files below a folder, without hidden folders and those of packages.

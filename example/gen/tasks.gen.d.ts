@@ -2,10 +2,23 @@
 //
 // Source: github.com/bullmq-gen/bullmq-gen/example/tasks
 
-import type { BulkJobOptions, Job, JobsOptions, Queue } from "bullmq";
+import type { BulkJobOptions, FlowJob, Job, JobsOptions, Queue } from "bullmq";
 
 /** The tasks of each queue: the name of a job, and what its data and result are. */
 export interface Tasks {
+  copies: {
+    /**
+     * FindCopies tells which files are the same. It waits for the scans of all that
+     * may be.
+     */
+    "find-copies": {
+      data: FindCopies;
+      result: Copies;
+      /** The jobs that it waits for. */
+      children:
+        | (FlowNode<"files", "scan-file", ScanFile> & { opts: { ignoreDependencyOnFailure: true } });
+    };
+  };
   /**
    * Files is the queue of everything that reads files. A worker runs eight of
    * its jobs at once, and finished jobs are kept until there are ten thousand.
@@ -28,22 +41,38 @@ export interface Tasks {
   };
 }
 
+/** Earlier names of tasks, of which jobs may still be in a queue: a worker may meet them. */
+export interface EarlierTasks {}
+
 /** The name of a queue. */
 export type QueueName = keyof Tasks & string;
 
 /** The names of the tasks of queue Q. */
 export type TaskName<Q extends QueueName> = keyof Tasks[Q] & string;
 
-/** The data of task N of queue Q. */
-export type TaskData<Q extends QueueName, N extends TaskName<Q>> =
-  Tasks[Q][N] extends { data: infer Data } ? Data : never;
+/** The names that a job of queue Q may have: those of its tasks, and earlier ones. */
+export type JobName<Q extends QueueName> =
+  | TaskName<Q>
+  | (Q extends keyof EarlierTasks ? keyof EarlierTasks[Q] & string : never);
 
-/** The result of task N of queue Q. */
-export type TaskResult<Q extends QueueName, N extends TaskName<Q>> =
-  Tasks[Q][N] extends { result: infer Result } ? Result : never;
+type TaskOf<Q extends QueueName, N extends JobName<Q>> = N extends TaskName<Q>
+  ? Tasks[Q][N]
+  : Q extends keyof EarlierTasks
+    ? N extends keyof EarlierTasks[Q]
+      ? EarlierTasks[Q][N]
+      : never
+    : never;
+
+/** The data of jobs of the name N of queue Q. */
+export type TaskData<Q extends QueueName, N extends JobName<Q>> =
+  TaskOf<Q, N> extends { data: infer Data } ? Data : never;
+
+/** The result of jobs of the name N of queue Q. */
+export type TaskResult<Q extends QueueName, N extends JobName<Q>> =
+  TaskOf<Q, N> extends { result: infer Result } ? Result : never;
 
 /** A job of queue Q. A comparison of job.name tells the types of its data and result. */
-export type TypedJob<Q extends QueueName, N extends TaskName<Q> = TaskName<Q>> = {
+export type TypedJob<Q extends QueueName, N extends JobName<Q> = JobName<Q>> = {
   [K in N]: Job<TaskData<Q, K>, TaskResult<Q, K>, K>;
 }[N];
 
@@ -51,7 +80,7 @@ export type TypedJob<Q extends QueueName, N extends TaskName<Q> = TaskName<Q>> =
 export type TypedProcessor<Q extends QueueName> = (
   job: TypedJob<Q>,
   token?: string,
-) => Promise<TaskResult<Q, TaskName<Q>>>;
+) => Promise<TaskResult<Q, JobName<Q>>>;
 
 /** One job for addBulk. */
 export type TypedBulkJob<Q extends QueueName> = {
@@ -76,6 +105,27 @@ export interface TypedQueue<Q extends QueueName>
   ): Promise<TypedJob<Q>[]>;
 }
 
+/** What randomUUID() gives. The id of a child that has to say its slot ends with it. */
+export type UUID = `${string}-${string}-${string}-${string}-${string}`;
+
+/** A job of a flow. Child is what may stand below it. */
+export interface FlowNode<Q extends string, N extends string, Data, Child = never> {
+  queueName: Q;
+  name: N;
+  data: Data;
+  prefix?: string;
+  opts?: FlowJob["opts"];
+  children?: Child[];
+}
+
+/** A flow whose root is task N of queue Q, for add of a FlowProducer. */
+export type TypedFlow<Q extends QueueName, N extends TaskName<Q>> = FlowNode<
+  Q,
+  N,
+  TaskData<Q, N>,
+  Tasks[Q][N] extends { children: infer Child } ? Child : never
+>;
+
 /**
  * Announce tells somebody something, the most urgent first. What has been said
  * about a topic is not said again within a minute.
@@ -86,6 +136,16 @@ export interface Announce {
   urgency?: number;
 }
 
+/** Copies are files that are the same. */
+export interface Copies {
+  /** Sets are the paths of files with the same content, those that waste most first. */
+  sets: (string[] | null)[] | null;
+  /** Wasted is how many bytes there are more than needed. */
+  wasted: number;
+  /** Unread is how many files could not be read. */
+  unread: number;
+}
+
 /** FileReport is what ScanFile found. */
 export interface FileReport {
   path: string;
@@ -94,6 +154,15 @@ export interface FileReport {
   lines: number;
   words: number;
   language?: string;
+}
+
+/**
+ * FindCopies tells which files are the same. It waits for the scans of all that
+ * may be.
+ */
+export interface FindCopies {
+  /** Smallest is the size in bytes below which files do not count. */
+  smallest: number;
 }
 
 /**

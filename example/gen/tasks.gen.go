@@ -16,6 +16,106 @@ import (
 // Does not compile? The runtime in go.mod is older than the generator: update it.
 const _ = bullmq.IsAtLeastV0_1
 
+// CopiesQueue is the queue copies.
+var CopiesQueue = &bullmq.QueueSpec{
+	Name:  "copies",
+	Tasks: []string{"find-copies"},
+}
+
+// Does not compile? FindCopies has changed: run go generate.
+var _ struct {
+	Smallest int `json:"smallest"`
+} = tasks.FindCopies{}
+
+// Does not compile? FindCopiesChildren has changed: run go generate.
+var _ struct {
+	Files []tasks.ScanFile `bullmq:"onfail=ignore"`
+} = tasks.FindCopiesChildren{}
+
+// FindCopiesTask is the task find-copies of queue copies.
+var FindCopiesTask = bullmq.NewTask[tasks.FindCopies, tasks.Copies](
+	bullmq.Spec{
+		Queue:    CopiesQueue,
+		Name:     "find-copies",
+		Required: []string{"smallest"},
+		Slots: []bullmq.SlotSpec{
+			{Name: "files", Kind: bullmq.SlotMany, Queue: "files", Job: "scan-file", OnFail: bullmq.OnFailIgnore},
+		},
+	},
+	nil,
+)
+
+// FindCopiesFlow holds the children of a job of task find-copies that is to be
+// added.
+type FindCopiesFlow struct {
+	// Files are scanned side by side. One that cannot be read is like no other.
+	Files []ScanFileNode // any number
+}
+
+func (f FindCopiesFlow) slots() []bullmq.Slot {
+	return []bullmq.Slot{
+		bullmq.ManyChildren("files", f.Files),
+	}
+}
+
+// FindCopiesResults holds what the children of a job of task find-copies
+// returned.
+type FindCopiesResults struct {
+	Files []bullmq.Outcome[tasks.FileReport] // may have failed
+}
+
+func readFindCopiesResults(c *bullmq.Children) (in FindCopiesResults, err error) {
+	err = bullmq.ReadMany(c, "files", &in.Files)
+	return in, err
+}
+
+// FindCopiesNode is a job of task find-copies in a flow.
+type FindCopiesNode struct {
+	*bullmq.Node
+}
+
+// FlowFindCopies makes a job of task find-copies for a flow, on queue copies,
+// with the children that it waits for. It adds nothing.
+func FlowFindCopies(p tasks.FindCopies, f FindCopiesFlow, opts ...bullmq.NodeOption) FindCopiesNode {
+	return FindCopiesNode{FindCopiesTask.NodeWith(p, f.slots(), opts...)}
+}
+
+// EnqueueFindCopies adds a job of task find-copies to queue copies, and the
+// children that it waits for, in one step: all or none.
+//
+// FindCopies tells which files are the same. It waits for the scans of all that
+// may be.
+func EnqueueFindCopies(ctx context.Context, c *bullmq.Client, p tasks.FindCopies, f FindCopiesFlow, opts ...bullmq.AddOption) (*bullmq.Handle[tasks.Copies], error) {
+	return FindCopiesTask.AddFlow(ctx, c, p, f.slots(), opts...)
+}
+
+// HandleFindCopies makes w run the jobs of task find-copies with h.
+func HandleFindCopies(w *bullmq.Worker, h func(context.Context, *bullmq.Job[tasks.FindCopies], FindCopiesResults) (tasks.Copies, error)) {
+	bullmq.HandleFlow(FindCopiesTask, w, readFindCopiesResults, h)
+}
+
+// CopiesHandler handles every task of queue copies. A new task is a new method,
+// so that no worker is built that forgot it.
+type CopiesHandler interface {
+	// FindCopies tells which files are the same.
+	FindCopies(context.Context, *bullmq.Job[tasks.FindCopies], FindCopiesResults) (tasks.Copies, error)
+}
+
+// HandleCopies makes w run the jobs of all tasks of queue copies with h.
+func HandleCopies(w *bullmq.Worker, h CopiesHandler) {
+	HandleFindCopies(w, h.FindCopies)
+}
+
+// UnimplementedCopiesHandler can be embedded in implementations of
+// CopiesHandler that leave tasks out: jobs of those fail, and are not tried
+// again.
+type UnimplementedCopiesHandler struct{}
+
+// FindCopies fails: there is no handler.
+func (UnimplementedCopiesHandler) FindCopies(context.Context, *bullmq.Job[tasks.FindCopies], FindCopiesResults) (result tasks.Copies, _ error) {
+	return result, bullmq.ErrUnimplemented("find-copies")
+}
+
 // FilesQueue is the queue files.
 //
 // Files is the queue of everything that reads files. A worker runs eight of its
@@ -44,6 +144,17 @@ var ScanFileTask = bullmq.NewTask[tasks.ScanFile, tasks.FileReport](
 	},
 	nil,
 )
+
+// ScanFileNode is a job of task scan-file in a flow.
+type ScanFileNode struct {
+	*bullmq.Node
+}
+
+// FlowScanFile makes a job of task scan-file for a flow, on queue files.
+// It adds nothing.
+func FlowScanFile(p tasks.ScanFile, opts ...bullmq.NodeOption) ScanFileNode {
+	return ScanFileNode{ScanFileTask.Node(p, opts...)}
+}
 
 // EnqueueScanFile adds a job of task scan-file to queue files.
 //

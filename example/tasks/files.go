@@ -1,5 +1,6 @@
 // Package tasks declares the jobs of the example: one reads each file below a
-// folder, one sums up what was found, one tells about it.
+// folder, one sums up what was found, one compares files, and one tells about
+// it.
 //
 // The functions that add and handle these jobs are generated into package gen
 // by go generate.
