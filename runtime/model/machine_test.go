@@ -173,6 +173,9 @@ func anyOutcome(t *rapid.T) outcome {
 		ms:    rapid.SampledFrom([]int64{60000, 1000, 120000}).Draw(t, "ms"),
 	}
 	o.reason = fmt.Sprint("reason ", o.value)
+	if o.kind == "limit" {
+		o.ms = max(o.ms, 60000) // on the server it ends by the real clock
+	}
 	if o.kind == "delay" && o.value%4 == 0 {
 		o.ms = 0
 	}
