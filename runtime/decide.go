@@ -98,7 +98,7 @@ func appendStack(before []byte, stack string, limit *int) []byte {
 	}
 	all = append(all, stack)
 	if limit != nil && len(all) > *limit {
-		all = all[len(all)-*limit:]
+		all = all[len(all)-max(0, *limit):] // a peer may have stored a negative one
 	}
 	b := []byte{'['}
 	for i, s := range all {

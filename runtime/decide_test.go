@@ -75,9 +75,10 @@ func TestDecide(t *testing.T) {
 
 func TestStacksAreKeptOldestFirst(t *testing.T) {
 	t.Parallel()
-	zero, two := 0, 2
+	zero, two, negative := 0, 2, -1
 	require.JSONEq(t, `["a","b","c"]`, string(appendStack([]byte(`["a","b"]`), "c", nil)))
 	require.JSONEq(t, `["b","c"]`, string(appendStack([]byte(`["a","b"]`), "c", &two)))
+	require.JSONEq(t, `[]`, string(appendStack(nil, "a", &negative)), "one that a peer stored")
 	require.JSONEq(t, `[]`, string(appendStack([]byte(`["a","b"]`), "c", &zero)))
 	require.JSONEq(t, `["c"]`, string(appendStack([]byte(`oops`), "c", nil)))
 	require.JSONEq(t, `["line\n\t\"x\""]`, string(appendStack(nil, "line\n\t\"x\"", nil)))

@@ -130,7 +130,7 @@ func (j *ActiveJob) Log(ctx context.Context, line string) error {
 	if err := j.usable(); err != nil {
 		return err
 	}
-	_, err := j.worker.store.AddLog(ctx, j.Queue, j.ID, line, j.Options.KeepLogs)
+	_, err := j.worker.store.AddLog(ctx, j.Queue, j.ID, line, max(0, j.Options.KeepLogs))
 	return err
 }
 

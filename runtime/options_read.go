@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -61,12 +62,15 @@ var optionReaders = map[string]func(*Options, json.RawMessage) error{
 // OnFail is what the job's parent does when the job fails for good.
 func (o *Options) OnFail() OnFail { return o.onFail }
 
+// maxExact is the greatest number up to which peers hold whole numbers.
+const maxExact = 1 << 53
+
 func readInt(r json.RawMessage, to *int) error {
 	var f float64
 	if err := json.Unmarshal(r, &f); err != nil {
 		return err
 	}
-	if math.Abs(f) > 1<<53 {
+	if math.Abs(f) > maxExact {
 		return fmt.Errorf("%v is out of range", f)
 	}
 	*to = int(f)
@@ -87,6 +91,8 @@ func readMillis(r json.RawMessage, to *time.Duration) error {
 func millisDuration(ms float64) time.Duration {
 	ns := ms * float64(time.Millisecond)
 	switch {
+	case math.IsNaN(ns):
+		return 0
 	case ns >= math.MaxInt64:
 		return math.MaxInt64
 	case ns <= math.MinInt64:
@@ -100,7 +106,7 @@ func readTimestamp(o *Options, r json.RawMessage) error {
 	if err := json.Unmarshal(r, &ms); err != nil || ms == 0 {
 		return err
 	}
-	o.Timestamp = time.UnixMilli(int64(ms))
+	o.Timestamp = time.UnixMilli(int64(max(-maxExact, min(maxExact, ms))))
 	return nil
 }
 
@@ -148,7 +154,7 @@ func readRetention(r json.RawMessage, to **Retention) error {
 	if obj.Count != nil {
 		k = countRetention(*obj.Count)
 	}
-	k.Age, k.Limit = time.Duration(obj.Age*float64(time.Second)), obj.Limit
+	k.Age, k.Limit = millisDuration(obj.Age*1000), obj.Limit
 	*to = k
 	return nil
 }
@@ -157,7 +163,7 @@ func countRetention(n float64) *Retention {
 	if n < 0 {
 		return &Retention{}
 	}
-	return &Retention{Count: int(n), Remove: n == 0}
+	return &Retention{Count: int(min(n, maxExact)), Remove: n == 0}
 }
 
 func readStackTraceLimit(o *Options, r json.RawMessage) error {
@@ -191,13 +197,16 @@ func readParentOption(o *Options, r json.RawMessage) error {
 	return nil
 }
 
+// policyOrder says which policy counts where a peer stored several: the last of these.
+var policyOrder = []OnFail{OnFailRemove, OnFailIgnore, OnFailContinue, OnFailFail}
+
 func readPolicy(policy OnFail) func(*Options, json.RawMessage) error {
 	return func(o *Options, r json.RawMessage) error {
 		var on bool
 		if err := json.Unmarshal(r, &on); err != nil {
 			return err
 		}
-		if on {
+		if on && slices.Index(policyOrder, policy) > slices.Index(policyOrder, o.onFail) {
 			o.onFail = policy
 			if o.Parent != nil {
 				o.Parent.OnFail = policy

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
 func TestOptionsAreStoredUnderTheNamesOfPeers(t *testing.T) {
@@ -74,6 +76,62 @@ func TestOptionsOfPeersAreRead(t *testing.T) {
 	o, err = ParseOptions([]byte(`{"delay":1e300}`))
 	require.NoError(t, err)
 	require.Equal(t, time.Duration(math.MaxInt64), o.Delay)
+	for range 20 { // members have no order
+		o, err = ParseOptions([]byte(`{"rdof":true,"idof":true,"cpof":true,"fpof":true,"removeOnFail":1e300,"removeOnComplete":{"age":1e300},"timestamp":1e300}`))
+		require.NoError(t, err)
+		require.Equal(t, OnFailFail, o.OnFail())
+	}
+	require.Equal(t, &Retention{Count: 1 << 53}, o.KeepFailed)
+	require.Equal(t, &Retention{Age: math.MaxInt64}, o.KeepCompleted)
+	require.Equal(t, time.UnixMilli(1<<53), o.Timestamp)
+}
+
+// FuzzOptions reads what any peer may have stored: nothing of it may stop a
+// worker, and what is read is written and read back as the same.
+func FuzzOptions(f *testing.F) {
+	for _, text := range []string{
+		`{}`, `null`, `[]`, `{"attempts":3,"backoff":{"type":"exponential","delay":5,"jitter":0.5},"delay":1.5,"priority":2,"lifo":true}`,
+		`{"removeOnComplete":{"age":1,"count":2,"limit":3},"removeOnFail":false,"stackTraceLimit":-1,"kl":-1,"timestamp":-5}`,
+		`{"de":{"id":"a","ttl":5,"extend":true},"parent":{"id":"1","queue":"b"},"fpof":true,"rdof":true,"tm":"x","gen":{"ttl":5}}`,
+		`{"attempts":1e9,"backoff":-1,"sizeLimit":1e99,"x":{"y":[1e400]}}`,
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		o, err := ParseOptions([]byte(text))
+		if err != nil {
+			var m map[string]json.RawMessage
+			require.Error(t, json.Unmarshal([]byte(text), &m))
+			return
+		}
+		again, err := ParseOptions([]byte(text))
+		require.NoError(t, err)
+		require.Equal(t, o, again)
+		for _, r := range []*Retention{o.KeepCompleted, o.KeepFailed} {
+			require.True(t, r == nil || r.Count >= 0)
+		}
+		for _, made := range []int{0, 1, 2000} {
+			random := func() float64 { return 0.5 }
+			w := &Worker{random: random}
+			job := &ActiveJob{Options: &o, record: storage.Record{AttemptsMade: made}}
+			s := decide(&ending{job: job, err: ErrTimeout, delay: func(j *ActiveJob, err error) (time.Duration, error) {
+				return w.retryDelay(&o.Backoff, made+1, j, err)
+			}})
+			require.LessOrEqual(t, s.Delay, maxDelay)
+		}
+		stable := text
+		for range 3 {
+			o, err = ParseOptions([]byte(stable))
+			require.NoError(t, err)
+			b, err := o.appendJSON(nil)
+			require.NoError(t, err)
+			require.True(t, json.Valid(b), "%s", b)
+			again, stable = o, string(b)
+		}
+		o, err = ParseOptions([]byte(stable))
+		require.NoError(t, err)
+		require.Equal(t, again, o, "%s", stable)
+	})
 }
 
 func TestOptionsAreCheckedAllAtOnce(t *testing.T) {

@@ -63,3 +63,22 @@ func TestNumbersAreReadAsPeersReadThem(t *testing.T) {
 	require.Equal(t, time.Duration(1<<63-1)/time.Millisecond*time.Millisecond, parseDelay("99999999999999999"))
 	require.True(t, parseTime("0").IsZero())
 }
+
+// FuzzRecord reads what any peer may have stored. Fields have no order.
+func FuzzRecord(f *testing.F) {
+	f.Add("timestamp", "1700000000000", "delay", "1e400", "atm", "-9223372036854775808")
+	f.Add("attemptsMade", "3", "atm", "x", "priority", "0x10")
+	f.Add("finishedOn", "NaN", "gen:step:a", "1", "stc", "\x00")
+	f.Fuzz(func(t *testing.T, n1, v1, n2, v2, n3, v3 string) {
+		m := map[string]string{n1: v1, n2: v2, n3: v3}
+		if len(m) < 3 {
+			t.Skip("a hash has a field once")
+		}
+		r := newRecord("1", []string{n1, v1, n2, v2, n3, v3})
+		require.Equal(t, r, newRecord("1", []string{n3, v3, n1, v1, n2, v2}))
+		require.Equal(t, r, recordOfMap("1", m))
+		for _, at := range []time.Time{r.Timestamp, r.ProcessedOn, r.FinishedOn} {
+			require.True(t, at.IsZero() || at.Equal(time.UnixMilli(at.UnixMilli())), "%v", at)
+		}
+	})
+}
