@@ -358,7 +358,7 @@ if want > 0 then
       else
         rc('HSET', key, 'processedOn', now)
         if worker ~= '' then rc('HSET', key, 'pb', worker) end
-        rc('HINCRBY', key, 'ats', 1)
+        if type(redis.pcall('HINCRBY', key, 'ats', 1)) ~= 'number' then rc('HSET', key, 'ats', '1') end -- as count_up
         o = cold().report(out, o, id, key)
         if not max or rc('HEXISTS', key, 'defa') == 0 then counted = counted + 1 end -- one that is only to be failed uses no limit
       end

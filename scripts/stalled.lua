@@ -1,4 +1,4 @@
--- lib: waiting marker events
+-- lib: waiting marker events counter
 -- Puts jobs whose lock is gone back to wait, and marks the active ones to be looked at next time.
 -- KEYS  1 a key of the queue
 -- ARGV  1 base  2 mode  3 now (ms)  4 time in which only one call does anything (ms)  5 how often a job may stall
@@ -17,7 +17,7 @@ end
 
 local function recover(id)
   local key = B .. id
-  local times = rc('HINCRBY', key, 'stc', 1)
+  local times = L.count_up(key, 'stc')
   if times > tonumber(ARGV[5]) and not scheduled(key) then rc('HSET', key, 'defa', 'job stalled more than allowable limit') end
   local paused, blocked = L.blocked(B)
   rc('RPUSH', L.wait_key(B, paused), id)

@@ -1,4 +1,4 @@
--- needs: remove childdone dedupdone events bulk
+-- needs: remove childdone dedupdone events bulk counter
 -- Finished jobs: where they go, what is kept of them, who is told.
 
 -- Cuts the event stream to about what the queue keeps, once a call.
@@ -63,7 +63,7 @@ function L.finish(b, id, state, now, value, attempts, count, age, limit)
   local h = rc('HMGET', key, 'parentKey', 'parent', 'deid', 'gen:steps')
   if h[3] then L.finish_dedup(b, id, h[3], now) end
   if h[1] and h[1] ~= '' then (failed and L.child_failed or L.child_completed)(key, h[1], h[2], value, now) end
-  local made = rc('HINCRBY', key, 'atm', 1)
+  local made = L.count_up(key, 'atm')
   if count == 0 then
     L.remove_job(b, id, false, now, true)
   else

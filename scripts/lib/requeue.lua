@@ -1,4 +1,4 @@
--- needs: waiting delayed marker events
+-- needs: waiting delayed marker events counter
 -- Jobs that have left `active` and are to run again.
 
 -- Counts the attempt, and makes the job wait: behind the others, or first in line.
@@ -6,7 +6,7 @@ function L.retry_now(b, id, first)
   local key = b .. id
   local paused, blocked = L.blocked(b)
   L.add_waiting(b, id, rc('HGET', key, 'priority'), first, paused, blocked)
-  rc('HINCRBY', key, 'atm', 1)
+  L.count_up(key, 'atm')
   L.emit_capped(b, 'waiting', 'jobId', id, 'prev', 'active')
 end
 
@@ -14,7 +14,7 @@ end
 function L.retry_later(b, id, now, delay, counted)
   local key = b .. id
   local due = delay > 0 and now + delay or now
-  if counted then rc('HINCRBY', key, 'atm', 1) end
+  if counted then L.count_up(key, 'atm') end
   rc('HSET', key, 'delay', int(delay))
   L.add_delayed(b, id, due)
   L.emit_capped(b, 'delayed', 'jobId', id, 'delay', int(due))
