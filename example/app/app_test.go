@@ -76,6 +76,7 @@ func TestReportHasTheTrueNumbers(t *testing.T) {
 	first, second := strings.Index(text, "notice (priority 1)"), strings.Index(text, "notice (priority 2)")
 	require.Greater(t, second, first)
 	require.Contains(t, text, `a notice about "begin" was added already`)
+	require.Contains(t, text, "schedule alive: next at ")
 }
 
 func TestCopiesAreFound(t *testing.T) {

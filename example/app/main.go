@@ -131,6 +131,9 @@ func work(ctx context.Context, client *bullmq.Client, c config, out io.Writer) e
 		return err
 	}
 	gen.HandleCopies(copies, librarian{})
+	if err := schedule(ctx, client, out); err != nil {
+		return err
+	}
 	server, err := bullmq.NewServer(10)
 	if err != nil {
 		return err

@@ -306,3 +306,24 @@ type UnimplementedNoticesHandler struct{}
 func (UnimplementedNoticesHandler) Announce(context.Context, *bullmq.Job[tasks.Announce]) error {
 	return bullmq.ErrUnimplemented("announce")
 }
+
+// Schedules are those that package tasks declares.
+var Schedules = bullmq.NewScheduleSet(
+	"github.com/bullmq-gen/bullmq-gen/example/tasks",
+	AnnounceTask.Declare("alive", bullmq.ScheduleSpec{Cron: "@hourly"}, func() (tasks.Announce, error) {
+		// Does not compile? Alive has changed: run go generate.
+		return tasks.Alive, nil
+	}),
+)
+
+// EnsureSchedules stores the schedules that are not there yet, or differ:
+// call it each time that the program starts.
+func EnsureSchedules(ctx context.Context, c *bullmq.Client) error {
+	return Schedules.Ensure(ctx, c)
+}
+
+// PruneSchedules removes the schedules that package tasks once declared and no
+// longer does. Those of others are left.
+func PruneSchedules(ctx context.Context, c *bullmq.Client) ([]bullmq.ScheduleRef, error) {
+	return Schedules.Prune(ctx, c)
+}
