@@ -62,7 +62,7 @@ func TestDecide(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			tt.e.job = &ActiveJob{ID: "1", token: "t", Options: &tt.o, record: tt.rec}
+			tt.e.job = &ActiveJob{ID: "1", token: "t", Options: &tt.o, record: &tt.rec}
 			tt.e.now = now
 			if tt.e.delay == nil {
 				tt.e.delay = func(*ActiveJob, error) (time.Duration, error) { return 0, nil }

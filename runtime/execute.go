@@ -16,12 +16,11 @@ func (w *Worker) newActiveJob(r *storage.Record, token string, taken time.Time) 
 	j := &ActiveJob{
 		ID: r.ID, Name: r.Name, Queue: w.queue.Name, Attempt: r.AttemptsMade + 1, Starts: r.AttemptsStarted,
 		Stalls: r.StalledCount, Timestamp: r.Timestamp, Priority: r.Priority, Scheduler: r.Scheduler,
-		record: *r, worker: w, token: token, taken: taken,
+		record: r, worker: w, token: token, taken: taken,
 	}
 	j.Options, j.err = w.options.parse(r.Opts)
 	j.Attempts = max(1, j.Options.Attempts)
-	ctx, cancel := context.WithCancelCause(w.handlerCtx)
-	j.ctx, j.cancel = ctx, cancel
+	j.own.job, j.own.parent, j.ctx = j, w.handlerCtx, &j.own
 	return j
 }
 
@@ -64,19 +63,17 @@ func (w *Worker) call(j *ActiveJob) ([]byte, error) {
 	if err := w.refuse(j); err != nil {
 		return nil, Unrecoverable(err)
 	}
-	j.handed = jobContext{Context: j.ctx, job: j}
-	ctx := context.Context(&j.handed)
 	if t := j.Options.Timeout; t > 0 {
-		limited, cancel := context.WithTimeoutCause(ctx, t, ErrTimeout)
+		limited, cancel := context.WithTimeoutCause(j.ctx, t, ErrTimeout)
 		defer cancel()
-		j.ctx, ctx = limited, limited
+		j.ctx = limited
 	}
 	w.hooks.active(j)
-	value, err := w.handlers[j.Name](ctx, j)
+	value, err := w.handlers[j.Name](j.ctx, j)
 	if err == nil {
 		return value, nil
 	}
-	if herr := w.hold(context.WithoutCancel(ctx), j, err); herr != nil {
+	if herr := w.hold(context.WithoutCancel(j.ctx), j, err); herr != nil {
 		w.report(fmt.Errorf("bullmq: rate limit of queue %q: %w", j.Queue, herr))
 	}
 	return nil, err
@@ -113,8 +110,11 @@ func (w *Worker) refuse(j *ActiveJob) error {
 
 // end decides what becomes of a job whose handler has ended.
 func (w *Worker) end(j *ActiveJob, value []byte, err error, stack string) {
-	cause := context.Cause(j.ctx)
-	j.cancel(nil)
+	cause := j.own.cause()
+	if j.ctx != &j.own {
+		cause = context.Cause(j.ctx)
+	}
+	j.own.end(nil)
 	e := &ending{
 		job: j, value: value, err: err, stack: stack, cause: cause, now: w.now(), starts: w.cfg.maxStarted,
 		keepCompleted: w.cfg.keepCompleted, keepFailed: w.cfg.keepFailed,
@@ -208,7 +208,7 @@ func (w *Worker) announce(j *ActiveJob) {
 
 // lockLost tells that a job is not this worker's any more.
 func (w *Worker) lockLost(ctx context.Context, j *ActiveJob, why error) {
-	j.cancel(ErrLockLost)
+	j.own.end(ErrLockLost)
 	w.log.WarnContext(ctx, "bullmq: lock lost, the job's outcome is dropped", "queue", j.Queue, "job", j.Name, "id", j.ID, "error", why)
 	w.hooks.lockLost(j)
 }

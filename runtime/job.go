@@ -60,15 +60,14 @@ type ActiveJob struct {
 	// Options are those that the job was added with. They are not to be changed.
 	Options *Options
 
-	record   storage.Record
+	record   *storage.Record
 	slots    []SlotSpec // of its task
 	upgraded bool       // its payload is stored in the shape of an earlier task
 	worker   *Worker
 	token    string
-	taken    time.Time // when the lock was set or renewed last, by the monotonic clock
-	ctx      context.Context
-	cancel   context.CancelCauseFunc
-	handed   jobContext   // what the handler gets, or what its timeout is made from
+	taken    time.Time       // when the lock was set or renewed last, by the monotonic clock
+	ctx      context.Context // what the handler gets: own, or one made from it
+	own      jobContext
 	state    atomic.Int32 // a jobState
 	end      storage.Settlement
 	err      error // what the handler returned, nil when it completed
@@ -97,7 +96,7 @@ func (j *ActiveJob) AsParent(onFail OnFail) Parent {
 }
 
 // Record is the job as it was stored when this worker took it. It is not to be changed.
-func (j *ActiveJob) Record() *storage.Record { return &j.record }
+func (j *ActiveJob) Record() *storage.Record { return j.record }
 
 // Token is what the job is locked with.
 func (j *ActiveJob) Token() string { return j.token }
@@ -139,25 +138,4 @@ func (j *ActiveJob) usable() error {
 		return &storage.Error{Op: "use", Queue: j.Queue, Job: j.ID, Err: ErrLockLost}
 	}
 	return nil
-}
-
-type jobKey struct{}
-
-// jobContext is a handler's context: it carries the job without another layer of contexts.
-type jobContext struct {
-	context.Context
-	job *ActiveJob
-}
-
-func (c *jobContext) Value(key any) any {
-	if key == (jobKey{}) {
-		return c.job
-	}
-	return c.Context.Value(key)
-}
-
-// JobFrom returns the job that a handler's context belongs to, or nil.
-func JobFrom(ctx context.Context) *ActiveJob {
-	j, _ := ctx.Value(jobKey{}).(*ActiveJob)
-	return j
 }

@@ -16,11 +16,12 @@ import (
 // an idle worker, is sent by the pump's own goroutine, the caller.
 const lanes = 2
 
-// call is a call to be made.
+// call is a call to be made. It is used again for the calls after it.
 type call struct {
-	req   *storage.SettleRequest
+	req   storage.SettleRequest
 	jobs  []*ActiveJob // that it settles
 	asked int          // how many jobs it takes
+	taken []*ActiveJob // what it took
 }
 
 // only tells whether the call settles nothing.
@@ -78,23 +79,37 @@ func (p *pump) sendable() bool {
 // run, which it returns.
 func (p *pump) carry(c *call, own bool) *ActiveJob {
 	for ; c != nil; c = p.next() {
-		reply := p.send(p.ctx, c.req)
+		reply := p.send(p.ctx, &c.req)
 		if reply == nil {
 			p.returned(c)
 			return nil
 		}
 		p.settled(p.ctx, c.jobs, reply.Errs)
 		run := p.took(p.ctx, c, reply)
+		var mine *ActiveJob
 		if own && len(run) > 0 {
-			p.startAll(run[1:])
-			if p.leave() {
-				return run[0]
-			}
-			run = run[:1]
+			mine, run = run[0], run[1:]
 		}
 		p.startAll(run)
+		p.done(c)
+		if mine != nil {
+			if p.leave() {
+				return mine
+			}
+			p.slots.start(mine)
+		}
 	}
 	return nil
+}
+
+// done keeps a call for the next ones, and nothing of what it was about.
+func (p *pump) done(c *call) {
+	clear(c.jobs)
+	clear(c.taken)
+	clear(c.req.Settle)
+	p.mu.Lock()
+	p.spare = append(p.spare, c)
+	p.mu.Unlock()
 }
 
 func (p *pump) startAll(jobs []*ActiveJob) {
@@ -131,11 +146,16 @@ func (p *pump) makeUp() *call {
 	if !p.sendable() {
 		return nil
 	}
-	jobs, take := p.batch()
-	if len(jobs) == 0 && take == 0 {
+	c := &call{}
+	if n := len(p.spare); n > 0 {
+		c, p.spare = p.spare[n-1], p.spare[:n-1]
+	}
+	if !p.batch(c) {
+		p.spare = append(p.spare, c)
 		return nil
 	}
-	return &call{p.request(jobs, take), jobs, take}
+	p.request(c)
+	return c
 }
 
 // leave gives a lane back, unless there is more to send.

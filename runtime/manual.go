@@ -58,16 +58,17 @@ func (m *Manual) TakeNow(ctx context.Context, n int) ([]*ActiveJob, error) {
 		return nil, fmt.Errorf("bullmq: take at least 1 job, not %d", n)
 	}
 	w := m.worker
-	req := w.pump.request(nil, n)
+	c := call{asked: n}
+	w.pump.request(&c)
 	at := time.Now()
 	// An answer that is thrown away may hold jobs: the call is not cut off.
-	reply, err := w.store.Settle(context.WithoutCancel(ctx), w.queue.Name, req)
+	reply, err := w.store.Settle(context.WithoutCancel(ctx), w.queue.Name, &c.req)
 	if err != nil {
 		return nil, err
 	}
 	jobs := make([]*ActiveJob, len(reply.Jobs))
 	for i := range reply.Jobs {
-		jobs[i] = w.newActiveJob(&reply.Jobs[i], req.Token, at)
+		jobs[i] = w.newActiveJob(reply.Jobs[i], c.req.Token, at)
 		if jobs[i].Scheduler != "" {
 			_ = w.keepSchedule(jobs[i]) // an error would say that the worker stops, which this one cannot
 		}
@@ -141,12 +142,13 @@ func (m *Manual) Finish(ctx context.Context, j *ActiveJob, result any, err error
 	if herr := w.hold(ctx, j, err); herr != nil {
 		return herr
 	}
-	req := w.pump.request(nil, 0)
-	req.Settle = []storage.Settlement{end}
-	reply, serr := w.store.Settle(ctx, w.queue.Name, req)
+	var c call
+	w.pump.request(&c)
+	c.req.Settle = []storage.Settlement{end}
+	reply, serr := w.store.Settle(ctx, w.queue.Name, &c.req)
 	for tries := 0; serr != nil && storage.Transient(serr) && tries < finishTries && ctx.Err() == nil; tries++ {
-		req.Again = true
-		reply, serr = w.store.Settle(ctx, w.queue.Name, req)
+		c.req.Again = true
+		reply, serr = w.store.Settle(ctx, w.queue.Name, &c.req)
 	}
 	if serr != nil {
 		return serr

@@ -38,6 +38,7 @@ type pump struct {
 	asked    int          // slots that a call under way may fill
 	takes    int          // calls under way that only take
 	sending  int          // lanes in use
+	spare    []*call      // to be used again
 	limit    int          // slots
 	paused   bool
 	stopping bool      // takes nothing more
@@ -53,21 +54,24 @@ func newPump(w *Worker) *pump {
 	return p
 }
 
-// batch chooses what the next call settles and how many jobs it takes: at most
-// half of what waits. Jobs that are taken together would finish together and be
-// taken together again, with all slots empty meanwhile.
-func (p *pump) batch() (jobs []*ActiveJob, take int) {
+// batch chooses what a call settles and how many jobs it takes: at most half of
+// what waits. Jobs that are taken together would finish together and be taken
+// together again, with all slots empty meanwhile. It is false when there is
+// nothing to call for.
+func (p *pump) batch(c *call) bool {
 	room := p.room()
 	most := min(max((len(p.finished)+room)/2, minBatch), p.w.cfg.maxBatch)
 	n := min(len(p.finished), most)
-	jobs = append(jobs, p.finished[:n]...)
-	p.finished = p.finished[:copy(p.finished, p.finished[n:])]
-	take = p.member.reserve(min(room, most))
-	p.asked += take
-	if n == 0 && take > 0 {
+	c.jobs = append(c.jobs[:0], p.finished[:n]...)
+	left := copy(p.finished, p.finished[n:])
+	clear(p.finished[left:])
+	p.finished = p.finished[:left]
+	c.asked = p.member.reserve(min(room, most))
+	p.asked += c.asked
+	if n == 0 && c.asked > 0 {
 		p.takes++
 	}
-	return jobs, take
+	return n > 0 || c.asked > 0
 }
 
 // room is how many jobs may be asked for now.
@@ -83,24 +87,20 @@ func (p *pump) mayTake() bool {
 	return !p.drained && p.takes == 0 && (p.limited.IsZero() || !p.limited.After(time.Now()))
 }
 
-func (p *pump) request(jobs []*ActiveJob, take int) *storage.SettleRequest {
+// request makes up what a call sends.
+func (p *pump) request(c *call) {
 	w := p.w
-	req := &storage.SettleRequest{
-		Now: w.now(), Take: take, Worker: w.cfg.name, Lock: w.cfg.lock, MetricPoints: w.cfg.metricPoints,
-		Token: w.id + ":" + strconv.FormatUint(p.calls.Add(1), 10),
+	c.req = storage.SettleRequest{
+		Now: w.now(), Take: c.asked, Worker: w.cfg.name, Lock: w.cfg.lock, MetricPoints: w.cfg.metricPoints,
+		Token: w.id + ":" + strconv.FormatUint(p.calls.Add(1), 10), Settle: c.req.Settle[:0],
 	}
 	if w.cfg.limit.Max > 0 {
-		req.Limit = &storage.RateLimit{Max: w.cfg.limit.Max, Per: w.cfg.limit.Per}
+		c.req.Limit = &storage.RateLimit{Max: w.cfg.limit.Max, Per: w.cfg.limit.Per}
 	}
-	if len(jobs) == 0 {
-		return req
-	}
-	req.Settle = make([]storage.Settlement, len(jobs))
-	for i, j := range jobs {
+	for _, j := range c.jobs {
 		j.state.CompareAndSwap(jobHeld, jobSettling)
-		req.Settle[i] = j.end
+		c.req.Settle = append(c.req.Settle, j.end)
 	}
-	return req
 }
 
 // send makes a call until it is answered, however long the storage is away.
@@ -148,13 +148,13 @@ func (p *pump) settled(ctx context.Context, jobs []*ActiveJob, errs []error) {
 // the jobs that are to be run.
 func (p *pump) took(ctx context.Context, c *call, reply *storage.SettleReply) []*ActiveJob {
 	now := time.Now()
-	jobs := make([]*ActiveJob, len(reply.Jobs))
-	for i := range reply.Jobs {
-		jobs[i] = p.w.newActiveJob(&reply.Jobs[i], c.req.Token, now)
+	c.taken = c.taken[:0]
+	for _, r := range reply.Jobs {
+		c.taken = append(c.taken, p.w.newActiveJob(r, c.req.Token, now))
 	}
-	run, over := p.w.overLimit(ctx, jobs)
+	run, over := p.w.overLimit(ctx, c.taken)
 	p.mu.Lock()
-	for _, j := range jobs {
+	for _, j := range c.taken {
 		p.held.add(j)
 	}
 	p.finished = append(p.finished, over...)
@@ -295,7 +295,7 @@ func (p *pump) cancel(id string, cause error) bool {
 	found := false
 	for j := range p.held.all() {
 		if j.record.ID == id {
-			j.cancel(cause)
+			j.own.end(cause)
 			found = true
 		}
 	}

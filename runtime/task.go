@@ -131,28 +131,33 @@ func NoResult[P any](h func(context.Context, *Job[P]) error) func(context.Contex
 // Decode makes a typed job of one that was taken by hand, see Manual. What is
 // wrong with the payload is an unrecoverable error.
 func (t *Task[P, R]) Decode(a *ActiveJob) (*Job[P], error) {
-	data, err := t.DecodeRecord(&a.record)
-	if err != nil {
+	job := &Job[P]{ActiveJob: a}
+	if err := t.decode(a.record, &job.Data); err != nil {
 		return nil, Unrecoverable(err)
 	}
 	a.slots, a.upgraded = t.spec.Slots, t.spec.upgrade(a.Name) != nil
-	return &Job[P]{ActiveJob: a, Data: data}, nil
+	return job, nil
 }
 
 // DecodeRecord reads the payload of a stored job, as it is read for a handler:
 // that of a job of an earlier name is upgraded.
 func (t *Task[P, R]) DecodeRecord(r *Record) (P, error) {
 	var data P
+	err := t.decode(r, &data)
+	return data, err
+}
+
+func (t *Task[P, R]) decode(r *Record, data *P) error {
 	if u := t.spec.upgrade(r.Name); u != nil {
-		if err := u.decode(r.Data, &data); err != nil {
-			return data, fmt.Errorf("payload of job %q, upgraded from %q to task %q: %w", r.ID, r.Name, t.spec.Name, err)
+		if err := u.decode(r.Data, data); err != nil {
+			return fmt.Errorf("payload of job %q, upgraded from %q to task %q: %w", r.ID, r.Name, t.spec.Name, err)
 		}
-		return data, nil
+		return nil
 	}
-	if err := decodeJSON(r.Data, t.spec.Required, &data); err != nil {
-		return data, fmt.Errorf("payload of task %q, job %q: %w", t.spec.Name, r.ID, err)
+	if err := decodeJSON(r.Data, t.spec.Required, data); err != nil {
+		return fmt.Errorf("payload of task %q, job %q: %w", t.spec.Name, r.ID, err)
 	}
-	return data, nil
+	return nil
 }
 
 // group is the group of a job by its payload; empty: none, or the payload does

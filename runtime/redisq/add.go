@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
@@ -97,10 +99,11 @@ func step(jobs []intake) int {
 
 // addStep adds jobs in one call of the script.
 func (s *Store) addStep(ctx context.Context, queue string, jobs []intake, added []storage.Added) error {
-	reply, err := s.run(ctx, "add", queue, addArgs(jobs)...)
+	cmd, err := runWith(ctx, s, redis.NewStringSliceCmd, "add", queue, addArgs(jobs))
 	if err != nil {
 		return err
 	}
+	reply := cmd.Val()
 	if len(reply) < len(jobs) || (len(reply)-len(jobs))%2 != 0 {
 		return fmt.Errorf("bullmq: add on queue %q: the reply has %d elements for %d jobs", queue, len(reply), len(jobs))
 	}
@@ -133,9 +136,9 @@ func note(queue string, jobs []intake, added []storage.Added, place, code string
 	return nil
 }
 
-// addArgs are the arguments of the script add.
+// addArgs are the arguments of the script add, with room for what stands before them.
 func addArgs(jobs []intake) []any {
-	args := make([]any, 0, 3+5*len(jobs))
+	args := make([]any, headArgs, headArgs+3+4*len(jobs))
 	common, parents := jobs[0].Timestamp.UnixMilli(), ""
 	for _, j := range jobs {
 		if j.Parent != nil {

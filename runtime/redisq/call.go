@@ -53,16 +53,26 @@ func (s *Store) runInt(ctx context.Context, name, queue string, args ...any) (in
 // runAs runs a script and reads its reply as a command of the type that make
 // returns, such as redis.NewStringSliceCmd.
 func runAs[C redis.Cmder](ctx context.Context, s *Store, make func(context.Context, ...any) C, name, queue string, args []any) (C, error) {
+	return runWith(ctx, s, make, name, queue, withHead(args))
+}
+
+// runWith is runAs for arguments that begin with headArgs free places.
+func runWith[C redis.Cmder](ctx context.Context, s *Store, make func(context.Context, ...any) C, name, queue string, args []any) (C, error) {
 	b, err := s.base(queue)
 	if err != nil {
 		var none C
 		return none, err
 	}
-	return runAt(ctx, s, make, name, b, args)
+	return runReady(ctx, s, make, name, b, args)
 }
 
 // runAt is runAs for a queue whose keys begin with b.
 func runAt[C redis.Cmder](ctx context.Context, s *Store, make func(context.Context, ...any) C, name, b string, args []any) (C, error) {
+	return runReady(ctx, s, make, name, b, withHead(args))
+}
+
+// runReady is runWith for a queue whose keys begin with b.
+func runReady[C redis.Cmder](ctx context.Context, s *Store, make func(context.Context, ...any) C, name, b string, args []any) (C, error) {
 	sc := script(name)
 	var cmd C
 	err := s.retry(ctx, func() (bool, error) {
@@ -79,20 +89,28 @@ func runAt[C redis.Cmder](ctx context.Context, s *Store, make func(context.Conte
 	return cmd, err
 }
 
-// scriptArgs makes up a call. The keys that a script touches are not known
+// headArgs is the most that stands before a script's own arguments: the command
+// and the script, the number of keys and the keys, the queue's base and the mode.
+const headArgs = 7
+
+// withHead leaves room for what stands before the arguments.
+func withHead(args []any) []any {
+	return append(make([]any, headArgs, headArgs+len(args)), args...)
+}
+
+// scriptArgs makes up a call in args, which begin with headArgs free places. The keys that a script touches are not known
 // before it runs; one key of the queue tells a cluster where it belongs. While
 // a cluster moves a slot it would run the script, which then fails at the first
 // key that is moved, with half of its work done. Two keys of which one never
 // exists make it answer TRYAGAIN instead, until the slot is moved.
 func (s *Store) scriptArgs(verb, what, b string, m *mark, args []any) []any {
-	out := make([]any, 0, 7+len(args))
-	out = append(out, verb, what)
 	if s.cluster {
-		out = append(out, "2", b+"meta", b)
-	} else {
-		out = append(out, "1", b+"meta")
+		_ = append(args[:0], verb, what, "2", b+"meta", b, b, m)
+		return args
 	}
-	return append(append(out, b, m), args...)
+	args = args[1:]
+	_ = append(args[:0], verb, what, "1", b+"meta", b, m)
+	return args
 }
 
 // mark is an argument that knows whether it was written to a connection, or

@@ -37,7 +37,7 @@ func TestReadersSeeBothLists(t *testing.T) {
 			require.NoError(b.t, err)
 			jobs, err := b.ListJobs(b.ctx, "q", []storage.State{storage.StateWaiting}, start, end, asc)
 			require.NoError(b.t, err)
-			require.Equal(b.t, ids, idsOf(jobs))
+			require.Equal(b.t, ids, listedIDs(jobs))
 			return ids
 		}
 		require.Equal(b.t, []string{"1", "2", "3", "4", "5"}, page(0, -1, true))
@@ -61,10 +61,18 @@ func TestReadersSeeBothLists(t *testing.T) {
 	})
 }
 
-func idsOf(jobs []storage.Record) []string {
+func listedIDs(jobs []storage.Record) []string {
 	ids := []string{}
 	for i := range jobs {
 		ids = append(ids, jobs[i].ID)
+	}
+	return ids
+}
+
+func idsOf(jobs []*storage.Record) []string {
+	ids := []string{}
+	for _, j := range jobs {
+		ids = append(ids, j.ID)
 	}
 	return ids
 }
@@ -83,7 +91,7 @@ func TestListJobsFillsPages(t *testing.T) {
 		page := func(states []storage.State, start, end int, asc bool) []string {
 			jobs, err := b.ListJobs(b.ctx, "q", states, start, end, asc)
 			require.NoError(b.t, err)
-			return idsOf(jobs)
+			return listedIDs(jobs)
 		}
 		failed := []storage.State{storage.StateFailed}
 		require.Equal(b.t, []string{"0", "1"}, page(failed, 10, 11, true), "however many there are without a job")
@@ -109,7 +117,7 @@ func TestListOfManyJobs(t *testing.T) {
 		all := b.many("q", "wait", b.medium)
 		jobs, err := b.ListJobs(b.ctx, "q", []storage.State{storage.StateWaiting}, 0, -1, true)
 		require.NoError(b.t, err)
-		require.Equal(b.t, all, idsOf(jobs))
+		require.Equal(b.t, all, listedIDs(jobs))
 	})
 }
 

@@ -66,7 +66,7 @@ func taken(reply *storage.SettleReply) []any {
 	if len(reply.Jobs) == 0 {
 		return []any{0, 0, vectors.Near(reply.Limited.Milliseconds()), dueMillis(reply.Due)}
 	}
-	return []any{vectors.JobOf(&reply.Jobs[0]), reply.Jobs[0].ID, 0, 0}
+	return []any{vectors.JobOf(reply.Jobs[0]), reply.Jobs[0].ID, 0, 0}
 }
 
 func dueMillis(t time.Time) int64 {

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
@@ -24,11 +26,11 @@ func (s *Store) Settle(ctx context.Context, queue string, req *storage.SettleReq
 	if err != nil {
 		return nil, err
 	}
-	out, err := s.run(ctx, "settle", queue, args...)
+	cmd, err := runWith(ctx, s, redis.NewStringSliceCmd, "settle", queue, args)
 	if err != nil {
 		return nil, err
 	}
-	reply, err := parseSettled(out, queue, req)
+	reply, err := parseSettled(cmd.Val(), queue, req)
 	if err != nil {
 		return nil, fmt.Errorf("bullmq: reply of the settle script on queue %q: %w", queue, err)
 	}
@@ -85,6 +87,7 @@ const keptOtherwise = 'k'
 // extrasPerJob is how many arguments each job that is no plain completed one has beside the three that all have.
 const extrasPerJob = 6
 
+// settleArgs are the arguments of the script, with room for what stands before them.
 func settleArgs(req *storage.SettleRequest) ([]any, error) {
 	if err := checkSettle(req); err != nil {
 		return nil, err
@@ -110,7 +113,7 @@ func settleArgs(req *storage.SettleRequest) ([]any, error) {
 	if req.Again {
 		again = "1"
 	}
-	args := make([]any, 0, 13+3*len(kinds)+extrasPerJob*others)
+	args := make([]any, headArgs, headArgs+13+3*len(kinds)+extrasPerJob*others)
 	args = append(args, req.Now.UnixMilli(), max(0, req.Take), &req.Token, req.Lock.Milliseconds(), &req.Worker,
 		limitMax, limitPer, max(0, req.MetricPoints), again, kinds, common.count, common.age, common.limit)
 	for i := range req.Settle {
@@ -194,7 +197,7 @@ func parseSettled(out []string, queue string, req *storage.SettleRequest) (*stor
 	if len(out) == 0 {
 		return reply, nil
 	}
-	reply.Jobs = make([]storage.Record, 0, req.Take)
+	reply.Jobs = make([]*storage.Record, 0, req.Take)
 	now := time.UnixMilli(req.Now.UnixMilli())
 	for len(out) > 0 {
 		size := 0
@@ -206,7 +209,8 @@ func parseSettled(out []string, queue string, req *storage.SettleRequest) (*stor
 			reply.Jobs = append(reply.Jobs, freshRecord(out, req.Worker, now))
 			out = out[6:]
 		case size > 0 && len(out) >= 2+size:
-			reply.Jobs = append(reply.Jobs, newRecord(out[0], out[2:2+size]))
+			r := newRecord(out[0], out[2:2+size])
+			reply.Jobs = append(reply.Jobs, &r)
 			out = out[2+size:]
 		default:
 			return nil, errShort
@@ -218,8 +222,8 @@ func parseSettled(out []string, queue string, req *storage.SettleRequest) (*stor
 // freshRecord makes a record of a job that was never taken before and has
 // neither delay nor priority, of which the script tells only what else its
 // producer wrote.
-func freshRecord(f []string, worker string, now time.Time) storage.Record {
-	return storage.Record{
+func freshRecord(f []string, worker string, now time.Time) *storage.Record {
+	return &storage.Record{
 		ID: f[0], Name: f[2], Data: []byte(f[3]), Opts: []byte(f[4]),
 		Timestamp: parseTime(f[5]), AttemptsStarted: 1, ProcessedOn: now, ProcessedBy: worker,
 	}

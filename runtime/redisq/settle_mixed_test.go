@@ -49,7 +49,7 @@ type settler struct {
 	s    *Store
 	sc   *scenario
 	errs []string
-	jobs []storage.Record
+	jobs []*storage.Record
 }
 
 func sameSettled(t *testing.T, seed uint64, size int, one, all *testredis.Server) {

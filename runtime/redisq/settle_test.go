@@ -74,7 +74,7 @@ func TestTakeTellsAllOfAJob(t *testing.T) {
 
 		jobs := b.mustSettle(settleAt(5)).Jobs
 		now := time.UnixMilli(settleTime)
-		require.Equal(t, []storage.Record{
+		require.Equal(t, []*storage.Record{
 			{
 				ID: "1", Name: "mail", Data: []byte(`{"a":1}`), Opts: []byte(`{"x":[]}`), Timestamp: time.UnixMilli(1000),
 				Delay: 7 * time.Millisecond, AttemptsStarted: 1, ProcessedOn: now, ProcessedBy: "w",
@@ -91,7 +91,7 @@ func TestTakeTellsAllOfAJob(t *testing.T) {
 		for _, j := range jobs { // what was answered is what is stored
 			stored, err := b.Jobs(b.ctx, "q", j.ID)
 			require.NoError(t, err)
-			require.Equal(t, j, *stored[0])
+			require.Equal(t, j, stored[0])
 		}
 		require.Equal(t, []string{"1", "2", "3"}, b.list("q", "active"))
 		require.Equal(t, []string{"0"}, b.set("q", "marker"))

@@ -60,7 +60,8 @@ type Producer interface {
 // Consumer works jobs.
 type Consumer interface {
 	// Settle records what became of jobs, and in the same step takes up to
-	// req.Take others. See SettleRequest.
+	// req.Take others. See SettleRequest. The request is not kept: the caller
+	// uses it again.
 	Settle(ctx context.Context, queue string, req *SettleRequest) (*SettleReply, error)
 
 	// NewWaiter returns something that waits for work on the queue, over a
@@ -229,7 +230,7 @@ type SettleReply struct {
 	// Errs has, for each settlement, nil or why it was refused.
 	Errs []error
 	// Jobs are the taken ones, in the order in which they are to start.
-	Jobs []Record
+	Jobs []*Record
 	// Limited is how long no job may be started because of a rate limit; 0: none
 	// is in force, or none was met. One that was set by hand is met also by a job
 	// that goes back to wait, and then no job is taken.
