@@ -113,7 +113,7 @@ func FuzzOptions(f *testing.F) {
 		for _, made := range []int{0, 1, 2000} {
 			random := func() float64 { return 0.5 }
 			w := &Worker{random: random}
-			job := &ActiveJob{Options: &o, record: storage.Record{AttemptsMade: made}}
+			job := &ActiveJob{Options: &o, record: &storage.Record{AttemptsMade: made}}
 			s := decide(&ending{job: job, err: ErrTimeout, delay: func(j *ActiveJob, err error) (time.Duration, error) {
 				return w.retryDelay(&o.Backoff, made+1, j, err)
 			}})
