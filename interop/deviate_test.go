@@ -21,7 +21,7 @@ func deviates(w *world, c call) string {
 
 var deviations = map[string]func(*world, call) string{
 	"queue.add": func(w *world, c call) string {
-		if why := replacedChild(w, c); why != "" {
+		if why := deduplicated(w, c); why != "" {
 			return why
 		}
 		return cycles(w, c)
@@ -367,17 +367,20 @@ func ancestor(w *world, key string, ids map[string]bool) bool {
 	return false
 }
 
-// replacedChild leaves out what takes the place of a delayed job that its parent
-// waits for.
-func replacedChild(w *world, c call) string {
-	d, _ := c.Args["opts"].(Args)["deduplication"].(Args)
-	if d["replace"] != true {
+// deduplicated leaves out what takes the place of a delayed job that its parent
+// waits for, and what meets a job whose id was that of the holder's.
+func deduplicated(w *world, c call) string {
+	d, ok := c.Args["opts"].(Args)["deduplication"].(Args)
+	if !ok {
 		return ""
 	}
 	q := c.Args["queue"].(string)
 	holder := w.state[fmt.Sprintf("bull:%s:de:%s", q, d["id"])].Text
+	if job := w.job(q, holder); job != nil && job["deid"] != d["id"] {
+		return "a job is left alone that has the id of one that held the deduplication id"
+	}
 	parent := w.job(q, holder)["parentKey"]
-	if slices.Contains(w.ids(q, "delayed"), holder) && slices.Contains(w.state[parent+":dependencies"].Set, "bull:"+q+":"+holder) {
+	if d["replace"] == true && slices.Contains(w.ids(q, "delayed"), holder) && slices.Contains(w.state[parent+":dependencies"].Set, "bull:"+q+":"+holder) {
 		return "no parent waits for a job that was replaced"
 	}
 	return ""

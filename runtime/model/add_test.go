@@ -71,11 +71,12 @@ func (q *queue) addAgain(j *job, r request) error {
 func (q *queue) yields(id string, r request) string {
 	d := r.dedup
 	h, ok := q.held[d.ID]
+	own := ok && q.jobs[h.id] != nil && q.jobs[h.id].deid() == d.ID // else the id was given to another job
 	switch {
 	case !ok:
 		q.hold(d, id)
 		return ""
-	case d.Replace && q.delayed.take(h.id):
+	case d.Replace && own && q.delayed.take(h.id):
 		q.detach(q.key(h.id), q.jobs[h.id].parent, false)
 		delete(q.jobs, h.id)
 		delete(q.next, d.ID)
@@ -85,11 +86,11 @@ func (q *queue) yields(id string, r request) string {
 			q.hold(d, id)
 		}
 		return ""
-	case h.until == 0 && q.jobs[h.id] == nil: // held by nobody
+	case h.until == 0 && !own: // held by nobody
 		delete(q.next, d.ID)
 		q.hold(d, id)
 		return ""
-	case d.KeepLast && slices.Contains(q.active, h.id):
+	case d.KeepLast && own && slices.Contains(q.active, h.id):
 		r.id = id
 		q.next[d.ID] = r
 		q.held[d.ID] = holder{h.id, 0}
@@ -98,7 +99,7 @@ func (q *queue) yields(id string, r request) string {
 		if d.Extend {
 			q.hold(d, h.id)
 		}
-		if _, later := q.delayed[h.id]; later && d.Reschedule {
+		if _, later := q.delayed[h.id]; later && own && d.Reschedule {
 			q.jobs[h.id].delay = r.delay
 			q.makeLater(h.id, q.now+r.delay)
 		}

@@ -18,9 +18,12 @@ local function emit_hit(b, d, kept, dropped)
   L.emit_capped(b, 'deduplicated', 'jobId', kept, 'deduplicationId', d.id, 'deduplicatedJobId', dropped)
 end
 
+-- Is the job that holds the id the one that took it? When that one is gone, another one may have got its own id.
+local function owns(b, d, cur) return rc('HGET', b .. cur, 'deid') == d.id end
+
 -- A key that never ends and names a job that is gone would refuse adds for ever: the new job takes it over.
 local function take_over(b, d, job, cur)
-  if rc('PTTL', d.key) ~= -1 or rc('EXISTS', b .. cur) == 1 then return false end
+  if rc('PTTL', d.key) ~= -1 or owns(b, d, cur) then return false end
   rc('DEL', d.key, d.next)
   hold(d, job.id)
   return true
@@ -28,7 +31,7 @@ end
 
 -- Keeps the job to be added when the holder, which is active, is done.
 local function keep_next(b, d, job, cur)
-  if not d.keep_last or not rc('LPOS', b .. 'active', cur) then return false end
+  if not d.keep_last or not rc('LPOS', b .. 'active', cur) or not owns(b, d, cur) then return false end
   rc('DEL', d.next)
   rc('HSET', d.next, 'name', job.name, 'data', job.data, 'opts', job.opts, 'jid', job.id)
   if job.pkey then rc('HSET', d.next, 'pk', job.pkey, 'pd', job.parent, 'pdk', job.pkey .. ':dependencies') end
@@ -40,7 +43,7 @@ end
 
 -- Moves a delayed holder to the new job's delay.
 local function reschedule(b, d, job, cur)
-  if not d.reschedule or not rc('ZSCORE', b .. 'delayed', cur) then return end
+  if not d.reschedule or not rc('ZSCORE', b .. 'delayed', cur) or not owns(b, d, cur) then return end
   local due = job.now + job.delay
   rc('HSET', b .. cur, 'delay', int(job.delay))
   L.add_delayed(b, cur, due)
@@ -52,7 +55,7 @@ end
 local function replace(b, d, job)
   local cur = rc('GET', d.key)
   if not cur then return hold(d, job.id) end
-  if rc('ZREM', b .. 'delayed', cur) == 0 then
+  if not owns(b, d, cur) or rc('ZREM', b .. 'delayed', cur) == 0 then
     if take_over(b, d, job, cur) then return nil end
     keep_next(b, d, job, cur)
     return cur
