@@ -124,9 +124,10 @@ func (c *Children) place(names func(keys []string) ([]string, error)) error {
 	for i := range c.list {
 		child := &c.list[i]
 		slot, at, ok := placeOf(child.ID)
+		child.At = at // also of a slot that has another name by now
 		switch {
 		case ok && (len(c.slots) == 0 || findSlot(c.slots, slot) != nil):
-			child.Slot, child.At = slot, at
+			child.Slot = slot
 		case len(c.slots) > 0:
 			left, keys = append(left, child), append(keys, child.Key)
 		}

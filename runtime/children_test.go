@@ -91,6 +91,26 @@ func TestPlacingByName(t *testing.T) {
 	require.ErrorContains(t, ReadOne(c, "up", &logo), `the task declares no slot "up"`)
 }
 
+// Children that were added in a slot which has another name by now keep their
+// places.
+func TestSlotThatWasRenamed(t *testing.T) {
+	t.Parallel()
+	id := uuid.NewString()
+	slots := []SlotSpec{{Name: "sheets", Kind: SlotMany, Queue: "q", Job: "page"}, {Name: "words", Kind: SlotKeyed, Queue: "q", Job: "text"}}
+	names := map[string]string{}
+	var keys []string
+	for _, at := range []string{"pages.10", "pages.2", "texts.b", "texts.a%3A1"} {
+		key := "bull:q:" + at + "." + id
+		keys, names[key] = append(keys, key), map[bool]string{true: "page", false: "text"}[strings.HasPrefix(at, "pages")]
+	}
+	c := placedChildren(t, slots, names, keys...)
+	var sheets []string
+	var words map[string]string
+	require.NoError(t, errors.Join(ReadMany(c, "sheets", &sheets), ReadKeyed(c, "words", &words)))
+	require.Equal(t, []string{keys[1], keys[0]}, sheets)
+	require.Equal(t, map[string]string{"b": keys[2], "a:1": keys[3]}, words)
+}
+
 // What a slot gives, by what became of its child and by the type asked for.
 func TestReadingResults(t *testing.T) {
 	t.Parallel()
