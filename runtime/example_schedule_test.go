@@ -50,3 +50,49 @@ func ExampleQueue_Schedule() {
 	// 1 <nil>
 	// true
 }
+
+// Generated code makes such a set of the schedules that a package declares, and
+// the functions EnsureSchedules and PruneSchedules.
+func ExampleScheduleSet() {
+	ctx := context.Background()
+	server, err := embedded.Start()
+	check(err)
+	defer func() { _ = server.Close() }()
+	store, err := redisq.Open(server.URL())
+	check(err)
+	defer func() { _ = store.Close() }()
+	monday := time.Date(2025, 6, 2, 12, 0, 0, 0, time.UTC)
+	client, err := bullmq.NewClient(store, bullmq.WithClock(func() time.Time { return monday }))
+	check(err)
+
+	type BuildReport struct {
+		Customer string `json:"customer"`
+	}
+	reports := bullmq.NewTask[BuildReport, bullmq.None](bullmq.Spec{Queue: &bullmq.QueueSpec{Name: "reports"}, Name: "build-report"}, nil)
+	all := func() (BuildReport, error) { return BuildReport{"all"}, nil }
+
+	// The first version of the program.
+	first := bullmq.NewScheduleSet("example.com/app/tasks",
+		reports.Declare("weekly", bullmq.ScheduleSpec{Cron: "0 9 * * MON", TZ: "Europe/Paris"}, all),
+		reports.Declare("hourly", bullmq.ScheduleSpec{Every: time.Hour, Offset: 5 * time.Minute}, all),
+	)
+	fmt.Println(first.Ensure(ctx, client))
+
+	// The next one declares another pattern, and no hourly report.
+	next := bullmq.NewScheduleSet("example.com/app/tasks",
+		reports.Declare("weekly", bullmq.ScheduleSpec{Cron: "0 7 * * FRI", TZ: "Europe/Paris"}, all),
+	)
+	fmt.Println(next.Ensure(ctx, client))
+	gone, err := next.Prune(ctx, client)
+	fmt.Println(gone, err)
+	list, err := client.Queue("reports").Schedules(ctx, 0, -1)
+	check(err)
+	for _, s := range list {
+		fmt.Println(s.ID, s.Spec.Cron, s.Next.At.UTC().Format(time.RFC3339), s.Owner)
+	}
+	// Output:
+	// <nil>
+	// <nil>
+	// [{reports hourly}] <nil>
+	// weekly 0 7 * * FRI 2025-06-06T05:00:00Z example.com/app/tasks
+}

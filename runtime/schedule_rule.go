@@ -10,7 +10,7 @@ import (
 
 // Check reports all that is wrong with the spec of a schedule that would be
 // stored at the time given; the zero time: without looking at Start and End.
-// Generated code and tests use it; Schedule does the same.
+// The generator and tests use it; Schedule does the same.
 func (s ScheduleSpec) Check(now time.Time) error {
 	var p problems
 	s.rule(now, &p)

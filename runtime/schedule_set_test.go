@@ -13,6 +13,7 @@ import (
 
 	"github.com/bullmq-gen/bullmq-gen/internal/audit"
 	"github.com/bullmq-gen/bullmq-gen/internal/vectors"
+	"github.com/bullmq-gen/bullmq-gen/runtime/redisq"
 )
 
 // owner is who declares the schedules of these tests.
@@ -319,6 +320,8 @@ func TestRollingDeployment(t *testing.T) {
 	require.Equal(t, "new", k.dataOf(k.info("both").Next.JobID))
 }
 
+// TestEnsureAndPruneAtOnce: processes of two versions, each with connections of
+// its own.
 func TestEnsureAndPruneAtOnce(t *testing.T) {
 	t.Parallel()
 	k := newScheduleKit(t)
@@ -328,11 +331,16 @@ func TestEnsureAndPruneAtOnce(t *testing.T) {
 	}
 	var all sync.WaitGroup
 	for i := range 24 {
+		store, err := redisq.Open(k.server.URL())
+		require.NoError(t, err)
+		c, err := NewClient(store, WithClock(k.now))
+		require.NoError(t, err)
 		all.Go(func() {
+			defer func() { _ = store.Close() }()
 			set := NewScheduleSet(owner, versions[i%2]...)
-			require.NoError(t, set.Ensure(k.ctx, k.client))
+			require.NoError(t, set.Ensure(k.ctx, c))
 			if i%3 == 0 {
-				_, err := set.Prune(k.ctx, k.client)
+				_, err := set.Prune(k.ctx, c)
 				require.NoError(t, err)
 			}
 		})

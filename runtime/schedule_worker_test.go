@@ -67,31 +67,58 @@ func TestC041FailuresDoNotStopIt(t *testing.T) {
 	require.Equal(t, 4, s.Iterations, "retries make no further jobs")
 }
 
-// TestC045NoGhosts stores a schedule again and again while it runs.
+// TestC045NoGhosts stores a schedule again and again while its jobs run: each
+// handler goes on until that was done twice.
 func TestC045NoGhosts(t *testing.T) {
 	t.Parallel()
-	k := newKit(t, testredis.Any(t))
-	q := k.client.Queue("greetings")
-	runs, problems := &recorder{}, &recorder{}
-	k.worker(func(_ context.Context, j *Job[greet]) (greeting, error) {
-		runs.note(j.Name + " " + j.Data.Name)
-		return greeting{}, nil
-	}, Concurrency(3), WithHooks(Hooks{
-		Error:  func(err error) { problems.note(err.Error()) },
-		Failed: func(_ *ActiveJob, err error, _ bool) { problems.note(err.Error()) },
-	}))
-	for n := 0; len(runs.all()) < 40; n++ {
-		require.NoError(t, k.ctx.Err())
-		_, err := q.Schedule(k.ctx, "s", ScheduleSpec{Every: 10 * time.Millisecond}, "greet", greet{Name: "x"}, KeepCompleted(KeepNone()))
-		require.NoError(t, err)
+	every := ScheduleSpec{Every: 10 * time.Millisecond}
+	for name, store := range map[string]func(*kit, int) error{
+		"by hand": func(k *kit, _ int) error {
+			_, err := k.client.Queue("greetings").Schedule(k.ctx, "s", every, "greet", greet{Name: "x"}, KeepCompleted(KeepNone()))
+			return err
+		},
+		"ensured": func(k *kit, _ int) error {
+			d := k.task.Declare("s", every, func() (greet, error) { return greet{Name: "x"}, nil }, KeepCompleted(KeepNone()))
+			return NewScheduleSet(owner, d).Ensure(k.ctx, k.client)
+		},
+		"ensured, changed each time": func(k *kit, n int) error {
+			d := k.task.Declare("s", every, func() (greet, error) { return greet{Name: "x", Fail: n % 2}, nil }, KeepCompleted(KeepNone()))
+			return NewScheduleSet(owner, d).Ensure(k.ctx, k.client)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := newKit(t, testredis.Any(t))
+			runs, problems, stored := &recorder{}, &recorder{}, make(chan struct{})
+			k.worker(func(_ context.Context, j *Job[greet]) (greeting, error) {
+				<-stored
+				<-stored
+				runs.note(j.Name + " " + j.Data.Name)
+				return greeting{}, nil
+			}, Concurrency(3), WithHooks(Hooks{
+				Error:  func(err error) { problems.note(err.Error()) },
+				Failed: func(_ *ActiveJob, err error, _ bool) { problems.note(err.Error()) },
+			}))
+			for n := 0; len(runs.all()) < 30; n++ {
+				require.NoError(t, k.ctx.Err())
+				require.NoError(t, store(k, n))
+				for range 3 { // a handler that waits for this
+					select {
+					case stored <- struct{}{}:
+					default:
+					}
+				}
+			}
+			_, err := k.client.Queue("greetings").Unschedule(k.ctx, "s")
+			require.NoError(t, err)
+			close(stored)
+			k.settled(map[State]int{})
+			for _, r := range runs.all() {
+				require.Equal(t, "greet x", r)
+			}
+			require.Empty(t, problems.all())
+		})
 	}
-	for _, r := range runs.all() {
-		require.Equal(t, "greet x", r)
-	}
-	require.Empty(t, problems.all())
-	_, err := q.Unschedule(k.ctx, "s")
-	require.NoError(t, err)
-	k.settled(map[State]int{})
 }
 
 // foreign lays out a schedule as a peer stored it, with its current job waiting.
