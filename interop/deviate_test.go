@@ -235,7 +235,7 @@ func evicted(w *world, c call) string {
 	if kept := w.state[base+"dn:"+job["deid"]].Hash["jid"]; job["deid"] != "" && kept != "" && w.state[base+kept].Type != "" {
 		return "a job that was kept to follow another is not written over one that has its id by now"
 	}
-	goes := c.Op == "worker.moveToFailed" && strings.Contains(job["opts"], `"removeOnFail":true`) && !strings.Contains(job["parent"], "of\":true")
+	goes := c.Op == "worker.moveToFailed" && strings.Contains(job["opts"], `"removeOnFail":`) && !strings.Contains(job["parent"], "of\":true")
 	for _, q := range []string{mainQueue, kidsQueue} {
 		for _, id := range w.ids(q, "waiting-children") {
 			key := "bull:" + q + ":" + id
