@@ -2,6 +2,7 @@ package bullmq
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -33,9 +34,12 @@ func Each[P, R any](t *Task[P, R], ps []P, opts ...NodeOption) []Chain[R] {
 }
 
 // Then is a chain with one more job, which runs when the others are done and
-// gets the result of the last.
+// gets the result of the last. Results are decoded with the codec of the job
+// that gets them: tasks that hand results on have one codec, or none.
 func Then[A, P, R any](c Chain[A], t *ChainTask[A, P, R], p P, opts ...NodeOption) Chain[R] {
-	return Chain[R]{t.NodeWith(p, []Slot{OneChild(beforeSlot, c.link())}, opts...)}
+	n := t.NodeWith(p, []Slot{OneChild(beforeSlot, c.link())}, opts...)
+	n.reads(c.last)
+	return Chain[R]{n}
 }
 
 // ThenAll joins chains by a job, which runs when all of them are done and gets
@@ -45,7 +49,18 @@ func ThenAll[A, P, R any](cs []Chain[A], t *JoinTask[A, P, R], p P, opts ...Node
 	for i, c := range cs {
 		nodes[i] = c.link()
 	}
-	return Chain[R]{t.NodeWith(p, []Slot{ManyChildren(beforeSlot, nodes)}, opts...)}
+	n := t.NodeWith(p, []Slot{ManyChildren(beforeSlot, nodes)}, opts...)
+	for _, c := range cs {
+		n.reads(c.last)
+	}
+	return Chain[R]{n}
+}
+
+// reads notes that the results of a job that runs before cannot be read.
+func (n *Node) reads(before *Node) {
+	if before != nil && before.code != nil && n.code == nil {
+		n.err = errors.Join(n.err, fmt.Errorf("it gets the result of %s/%s, whose task has a codec: give its own task the same one", before.Queue, before.Name))
+	}
 }
 
 // link is the chain's last job as one that another waits for.
@@ -77,7 +92,7 @@ func (c Chain[R]) Add(ctx context.Context, client *Client, opts ...AddOption) (*
 	if err != nil {
 		return nil, fmt.Errorf("bullmq: add a chain: %w", err)
 	}
-	return &Handle[R]{ID: added.ID, Queue: root.Queue, Existing: added.Existing, client: client}, nil
+	return &Handle[R]{ID: added.ID, Queue: root.Queue, Existing: added.Existing, client: client, code: root.code}, nil
 }
 
 // ChainTask is a task whose handler gets, beside its payload, the result of the

@@ -30,7 +30,7 @@ type Child struct {
 	// its parts; the queue's name has the prefix before it.
 	Key, Queue, ID string
 	Kind           ChildKind
-	// Value is the result of a completed child.
+	// Value is the result of a completed child, as it is stored.
 	Value json.RawMessage
 	// Reason is why an ignored child failed.
 	Reason string
@@ -71,6 +71,7 @@ var (
 type Children struct {
 	slots []SlotSpec
 	list  []Child
+	code  *coder // of the parent's task, or nil
 }
 
 // Children reads the job's children. It is one call of the storage, and
@@ -81,7 +82,7 @@ func (j *ActiveJob) Children(ctx context.Context) (*Children, error) {
 		return nil, err
 	}
 	store := j.worker.store
-	c := &Children{slots: j.slots}
+	c := &Children{slots: j.slots, code: j.code}
 	var err error
 	if c.list, err = readChildren(ctx, store, jobKeyOf(store, j.Queue, j.ID)); err != nil {
 		return nil, err
@@ -212,6 +213,19 @@ func (c *Children) in(slot string) ([]*Child, error) {
 		}
 	}
 	return list, nil
+}
+
+// coder is what results of the slot are encoded with, or nil. A task that
+// declares no slots knows nothing of the tasks of its children: their codec is
+// taken to be its own, which leaves plain results as they are.
+func (c *Children) coder(slot string) *coder {
+	if len(c.slots) == 0 {
+		return c.code
+	}
+	if s := findSlot(c.slots, slot); s != nil {
+		return s.code
+	}
+	return nil
 }
 
 // value is a child's result, or why there is none. Wait: one that is not

@@ -19,17 +19,17 @@ type Outcome[R any] struct {
 func (o Outcome[R]) Get() (R, error) { return o.Value, o.Err }
 
 // take fills the outcome in.
-func (o *Outcome[R]) take(value []byte, err error) error {
+func (o *Outcome[R]) take(value []byte, err error, code *coder, queue string) error {
 	*o = Outcome[R]{Err: err}
 	if err != nil {
 		return nil
 	}
-	return decodeValue(value, &o.Value)
+	return decodeResult(code, queue, value, &o.Value)
 }
 
 // taker is an Outcome of any type.
 type taker interface {
-	take(value []byte, err error) error
+	take(value []byte, err error, code *coder, queue string) error
 }
 
 func decodeValue[R any](value []byte, into *R) error {
@@ -45,17 +45,18 @@ func decodeValue[R any](value []byte, into *R) error {
 // readChild reads the result of a child into an R, which may be an Outcome.
 func readChild[R any](c *Children, slot string, child *Child, into *R) error {
 	value, wait, err := c.value(child)
+	code, queue := c.coder(slot), bareQueue(child.Queue)
 	o, outcome := any(into).(taker)
 	switch {
 	case wait, err != nil && child.Kind == ChildPending && !outcome:
 		return fmt.Errorf("slot %q: %w (%w)", slot, err, WaitForChildren())
 	case outcome:
-		err = o.take(value, err)
+		err = o.take(value, err, code, queue)
 	case err == nil:
-		err = decodeValue(value, into)
+		err = decodeResult(code, queue, value, into)
 	}
 	if err != nil { // another attempt finds the same
-		return Unrecoverable(fmt.Errorf("slot %q: result of child %q: %w", slot, child.Key, err))
+		return final(fmt.Errorf("slot %q: result of child %q: %w", slot, child.Key, err))
 	}
 	return nil
 }
@@ -76,7 +77,7 @@ func ReadOne[R any](c *Children, slot string, into *R) error {
 		return Unrecoverable(fmt.Errorf("slot %q has %d children, not one", slot, len(list)))
 	}
 	if o, ok := any(into).(taker); ok {
-		return o.take(nil, fmt.Errorf("%w: %q", ErrNoChild, slot))
+		return o.take(nil, fmt.Errorf("%w: %q", ErrNoChild, slot), nil, "")
 	}
 	return Unrecoverable(fmt.Errorf("%w: %q", ErrNoChild, slot))
 }

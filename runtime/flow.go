@@ -20,7 +20,7 @@ type Node struct {
 	Prefix string
 	// Name of the job.
 	Name string
-	// Data is the payload.
+	// Data is the payload as it is stored.
 	Data json.RawMessage
 	// Opts are the job's options. A JobID makes a job with this id, where there
 	// is one already, the child; without it the job gets an id of its own.
@@ -30,6 +30,7 @@ type Node struct {
 
 	place string // in a slot of its parent, as its id carries it; or empty
 	label string // the same, for errors
+	code  *coder // of its task, or nil
 	err   error  // what is wrong with it
 }
 
@@ -67,7 +68,7 @@ func (t *Task[P, R]) NodeWith(p P, children []Slot, opts ...NodeOption) *Node {
 	if n.err = t.err; n.err != nil {
 		return n
 	}
-	n.Queue, n.Name = t.spec.Queue.Name, t.spec.Name
+	n.Queue, n.Name, n.code = t.spec.Queue.Name, t.spec.Name, t.code
 	n.Data, n.Opts, n.err = t.nodeOf(&p)
 	n.apply(opts)
 	var problems problems
@@ -86,9 +87,7 @@ func (t *Task[P, R]) nodeOf(p *P) (data []byte, o Options, err error) {
 			return nil, o, err
 		}
 	}
-	if data, err = encodeJSON(p); err != nil {
-		err = fmt.Errorf("payload: %w", err)
-	}
+	data, err = t.encode(p)
 	return data, o, err
 }
 
@@ -163,7 +162,7 @@ func (c *Client) AddFlows(ctx context.Context, roots ...*Node) ([]*FlowHandle, e
 		if a.ID == "" {
 			continue // below a job that was there
 		}
-		handles[i] = &FlowHandle{Handle: &Handle[json.RawMessage]{ID: a.ID, Queue: f.info[i].node.Queue, Existing: a.Existing, client: c}}
+		handles[i] = &FlowHandle{Handle: &Handle[json.RawMessage]{ID: a.ID, Queue: f.info[i].node.Queue, Existing: a.Existing, client: c, code: f.info[i].node.code}}
 		if p := f.info[i].parent; p >= 0 {
 			handles[p].Children = append(handles[p].Children, handles[i])
 		}

@@ -2,7 +2,6 @@ package bullmq
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
@@ -19,6 +18,7 @@ type Handle[R any] struct {
 	Existing bool
 
 	client *Client
+	code   *coder // of the job's task, or nil
 }
 
 // Result waits until the job is finished and returns what its handler
@@ -38,11 +38,8 @@ func (h *Handle[R]) Result(ctx context.Context) (R, error) {
 	if err != nil {
 		return result, err
 	}
-	if len(value) == 0 {
-		value = []byte("null")
-	}
-	if err := json.Unmarshal(value, &result); err != nil {
-		return result, fmt.Errorf("bullmq: result of job %q on queue %q: %w", h.ID, h.Queue, explain(err))
+	if err := decodeResult(h.code, h.Queue, value, &result); err != nil {
+		return result, fmt.Errorf("bullmq: result of job %q on queue %q: %w", h.ID, h.Queue, err)
 	}
 	return result, nil
 }

@@ -26,6 +26,9 @@ func (j *Job[P]) SetData(ctx context.Context, p P) error {
 		return Unrecoverable(fmt.Errorf("bullmq: data of job %q: it was upgraded from %q, and its payload stays as it was stored: keep what is new with Step, or add another job", j.ID, j.Name))
 	}
 	text, err := encodeJSON(p)
+	if err == nil {
+		text, err = j.code.encode(text, Coded{j.Queue, j.Name, PartData})
+	}
 	if err != nil {
 		return fmt.Errorf("bullmq: data of job %q: %w", j.ID, err)
 	}
@@ -62,6 +65,7 @@ type ActiveJob struct {
 
 	record   *storage.Record
 	slots    []SlotSpec // of its task
+	code     *coder     // likewise, once its payload is decoded
 	upgraded bool       // its payload is stored in the shape of an earlier task
 	worker   *Worker
 	token    string

@@ -120,7 +120,8 @@ func (m *Manual) Extend(ctx context.Context, j *ActiveJob) error {
 }
 
 // Finish does for a job what a worker does when a handler returns: with a nil
-// error the job is completed with the result, else it is retried, delayed, put
+// error the job is completed with the result, which the codec of the task that
+// decoded it encodes, else it is retried, delayed, put
 // back or failed, as the error and the job's options say.
 func (m *Manual) Finish(ctx context.Context, j *ActiveJob, result any, err error) error {
 	if uerr := j.usable(); uerr != nil {
@@ -130,7 +131,7 @@ func (m *Manual) Finish(ctx context.Context, j *ActiveJob, result any, err error
 	var value []byte
 	if err == nil {
 		var problem error
-		if value, problem = encodeJSON(result); problem != nil {
+		if value, problem = j.code.encodeResult(j.Queue, result); problem != nil {
 			return fmt.Errorf("bullmq: result of job %q: %w", j.ID, problem)
 		}
 	}

@@ -66,10 +66,8 @@ func (t *Task[P, R]) Schedule(id string, spec ScheduleSpec, p P, opts ...Option)
 	if v, ok := any(&p).(Validator); ok {
 		s.err = v.Validate()
 	}
-	text, err := encodeJSON(&p)
-	if err != nil {
-		s.err = errors.Join(s.err, fmt.Errorf("payload: %w", err))
-	}
+	text, err := t.encode(&p)
+	s.err = errors.Join(s.err, err)
 	s.Data = json.RawMessage(text)
 	t.applyKeys(&s.base, &p)
 	s.base.JobID, s.base.Dedup, s.base.Delay = "", nil, 0

@@ -23,8 +23,21 @@ type SlotSpec struct {
 	Queue, Job string
 	// Aliases are earlier names of the children's task.
 	Aliases []string
+	// Codec is that of the children's task, see Spec.Codec. Nil: none.
+	Codec func() Codec
 	// OnFail is what the job does when a child of the slot fails for good.
 	OnFail OnFail
+
+	code *coder // made of Codec
+}
+
+// withCoders are the slots of a task, with what decodes the results in them.
+func withCoders(specs []SlotSpec) []SlotSpec {
+	specs = slices.Clone(specs)
+	for i := range specs {
+		specs[i].code = newCoder(specs[i].Codec)
+	}
+	return specs
 }
 
 // SlotKind is how many children a slot has.

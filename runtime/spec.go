@@ -60,13 +60,17 @@ type Spec struct {
 	// fails as unrecoverable instead of running with a zero value.
 	Required []string
 
+	// Codec returns what encodes payloads and results before they are stored. It
+	// is asked when the task is used first. Nil: JSON is stored as it is.
+	Codec func() Codec
+
 	// Attempts is how often a job is tried in all; 0 and 1: once.
 	Attempts int
 	// Backoff is the wait between two attempts; the zero value: none.
 	Backoff Backoff
 	// LIFO makes a new job the next to run.
 	LIFO bool
-	// SizeLimit is the largest payload in bytes of JSON; 0: no limit.
+	// SizeLimit is the largest payload in bytes of JSON, as it is stored; 0: no limit.
 	SizeLimit int
 	// Timeout is the longest time a handler may take; 0: no limit. Node workers do not know it.
 	Timeout time.Duration

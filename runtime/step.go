@@ -37,8 +37,12 @@ func Step[T any](ctx context.Context, job AnyJob, name string, do func(context.C
 		return result, Unrecoverable(errors.New("a step needs a name"))
 	}
 	if kept, ok := j.step(name); ok {
-		if err := decodeValue(kept, &result); err != nil {
-			return result, Unrecoverable(fmt.Errorf("result of step %q, kept by an earlier run: %w", name, err))
+		kept, err := j.code.decode(kept, Coded{j.Queue, j.Name, PartStep})
+		if err == nil {
+			err = decodeValue(kept, &result)
+		}
+		if err != nil {
+			return result, final(fmt.Errorf("result of step %q, kept by an earlier run: %w", name, err))
 		}
 		return result, nil
 	}
@@ -50,6 +54,9 @@ func Step[T any](ctx context.Context, job AnyJob, name string, do func(context.C
 		return result, err
 	}
 	text, err := encodeJSON(result)
+	if err == nil {
+		text, err = j.code.encode(text, Coded{j.Queue, j.Name, PartStep})
+	}
 	if err != nil {
 		return result, Unrecoverable(fmt.Errorf("result of step %q: %w", name, err))
 	}

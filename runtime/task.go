@@ -16,6 +16,7 @@ type Task[P, R any] struct {
 	keys func(*P) Keys
 	base Options
 	opts []byte // base as stored, for jobs that change nothing
+	code *coder // of payloads and results, or nil
 	err  error
 }
 
@@ -24,7 +25,8 @@ type Task[P, R any] struct {
 // reported by each use of the task, and by Err: declaring one neither panics
 // nor does anything.
 func NewTask[P, R any](s Spec, keys func(*P) Keys) *Task[P, R] {
-	t := &Task[P, R]{spec: s, keys: keys, err: s.validate((*P)(nil))}
+	s.Slots = withCoders(s.Slots)
+	t := &Task[P, R]{spec: s, keys: keys, code: newCoder(s.Codec), err: s.validate((*P)(nil))}
 	if t.err != nil {
 		return t
 	}
@@ -103,7 +105,7 @@ func (t *Task[P, R]) AddMany(ctx context.Context, c *Client, ps []P, opts ...Opt
 // HandleOf returns a handle of a job whose id was kept. It does not look
 // whether there is such a job.
 func (t *Task[P, R]) HandleOf(c *Client, id string) *Handle[R] {
-	return &Handle[R]{ID: id, Queue: t.spec.Queue.Name, client: c}
+	return &Handle[R]{ID: id, Queue: t.spec.Queue.Name, client: c, code: t.code}
 }
 
 // Handle makes w run the task's jobs, under its name and its earlier ones, with h.
@@ -129,13 +131,13 @@ func NoResult[P any](h func(context.Context, *Job[P]) error) func(context.Contex
 }
 
 // Decode makes a typed job of one that was taken by hand, see Manual. What is
-// wrong with the payload is an unrecoverable error.
+// wrong with the payload is an unrecoverable error, unless it is ErrUnknownKey.
 func (t *Task[P, R]) Decode(a *ActiveJob) (*Job[P], error) {
 	job := &Job[P]{ActiveJob: a}
 	if err := t.decode(a.record, &job.Data); err != nil {
-		return nil, Unrecoverable(err)
+		return nil, final(err)
 	}
-	a.slots, a.upgraded = t.spec.Slots, t.spec.upgrade(a.Name) != nil
+	a.slots, a.code, a.upgraded = t.spec.Slots, t.code, t.spec.upgrade(a.Name) != nil
 	return job, nil
 }
 
@@ -148,16 +150,29 @@ func (t *Task[P, R]) DecodeRecord(r *Record) (P, error) {
 }
 
 func (t *Task[P, R]) decode(r *Record, data *P) error {
+	text, err := t.code.decode(r.Data, Coded{t.spec.Queue.Name, r.Name, PartData})
+	if err != nil {
+		return fmt.Errorf("payload of task %q, job %q: %w", t.spec.Name, r.ID, err)
+	}
 	if u := t.spec.upgrade(r.Name); u != nil {
-		if err := u.decode(r.Data, data); err != nil {
+		if err := u.decode(text, data); err != nil {
 			return fmt.Errorf("payload of job %q, upgraded from %q to task %q: %w", r.ID, r.Name, t.spec.Name, err)
 		}
 		return nil
 	}
-	if err := decodeJSON(r.Data, t.spec.Required, data); err != nil {
+	if err := decodeJSON(text, t.spec.Required, data); err != nil {
 		return fmt.Errorf("payload of task %q, job %q: %w", t.spec.Name, r.ID, err)
 	}
 	return nil
+}
+
+// DecodeResult reads a result as it is stored, such as that of a CompletedEvent.
+func (t *Task[P, R]) DecodeResult(value []byte) (R, error) {
+	var result R
+	if err := decodeResult(t.code, t.spec.Queue.Name, value, &result); err != nil {
+		return result, fmt.Errorf("result of task %q: %w", t.spec.Name, err)
+	}
+	return result, nil
 }
 
 // group is the group of a job by its payload; empty: none, or the payload does
@@ -183,7 +198,7 @@ func (t *Task[P, R]) run(ctx context.Context, a *ActiveJob, h func(context.Conte
 	if err != nil {
 		return nil, err
 	}
-	text, err := encodeJSON(result)
+	text, err := t.code.encodeResult(a.Queue, result)
 	if err != nil {
 		// The work is done: trying again would do it twice and fail the same way.
 		return nil, Unrecoverable(fmt.Errorf("result of task %q, job %q: %w", t.spec.Name, a.ID, err))
@@ -198,9 +213,9 @@ func (t *Task[P, R]) newJob(c *Client, p *P, opts []AddOption) (storage.NewJob, 
 			return storage.NewJob{}, err
 		}
 	}
-	data, err := encodeJSON(p)
+	data, err := t.encode(p)
 	if err != nil {
-		return storage.NewJob{}, fmt.Errorf("payload: %w", err)
+		return storage.NewJob{}, err
 	}
 	if t.keys == nil && len(opts) == 0 && t.spec.Dedup == (Dedup{}) && t.spec.SizeLimit == 0 {
 		return storage.NewJob{Name: t.spec.Name, Data: data, Opts: t.opts, Timestamp: c.now(), LIFO: t.base.LIFO}, nil
@@ -211,6 +226,18 @@ func (t *Task[P, R]) newJob(c *Client, p *P, opts []AddOption) (storage.NewJob, 
 		opt.applyAdd(&o)
 	}
 	return c.newJob(t.spec.Name, data, &o)
+}
+
+// encode makes what is stored of a payload.
+func (t *Task[P, R]) encode(p *P) ([]byte, error) {
+	data, err := encodeJSON(p)
+	if err == nil {
+		data, err = t.code.encode(data, Coded{t.spec.Queue.Name, t.spec.Name, PartData})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("payload: %w", err)
+	}
+	return data, nil
 }
 
 func (t *Task[P, R]) applyKeys(o *Options, p *P) {
@@ -227,7 +254,7 @@ func (t *Task[P, R]) applyKeys(o *Options, p *P) {
 }
 
 func (t *Task[P, R]) handle(c *Client, a storage.Added) *Handle[R] {
-	return &Handle[R]{ID: a.ID, Queue: t.spec.Queue.Name, Existing: a.Existing, client: c}
+	return &Handle[R]{ID: a.ID, Queue: t.spec.Queue.Name, Existing: a.Existing, client: c, code: t.code}
 }
 
 func (t *Task[P, R]) usable(c *Client) error {
