@@ -159,6 +159,9 @@ func slotSpecs(t *model.Task) *jen.Statement {
 			if names := s.Task.EarlierNames(); len(names) > 0 {
 				l.set("Aliases", texts(names))
 			}
+			if s.Task.Codec != nil {
+				l.set("Codec", jen.Qual(s.Package.Output.Path, s.Task.Var()).Dot("Spec").Call().Dot("Codec"))
+			}
 			if policy := onFail[s.OnFail]; policy != "" {
 				l.set("OnFail", runtime(policy))
 			}

@@ -80,7 +80,7 @@ func warnNearMiss(pos token.Position, text string, l *diag.List) {
 		return
 	}
 	word := strings.ToLower(m[1])
-	if _, known := words[word]; known || later[word] {
+	if _, known := words[word]; known {
 		l.Warnf(pos, "this is a comment, not a directive: write //%s:%s, without spaces and in lower case", Tool, word)
 		l.Suggest(m[0], "//"+Tool+":"+word)
 	}

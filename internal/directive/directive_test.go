@@ -13,7 +13,7 @@ import (
 func TestEveryKeyIsReadAndListed(t *testing.T) {
 	t.Parallel()
 	for line, all := range map[string]string{
-		"task":     "q/n result=R children=C lifo size-limit=1KiB timeout=1s ttl=2s keep-completed=all keep-failed=none",
+		"task":     "q/n result=R children=C codec=D lifo size-limit=1KiB timeout=1s ttl=2s keep-completed=all keep-failed=none",
 		"retry":    "attempts=2 backoff=exponential:1s jitter=0.5 max=1m",
 		"dedup":    "ttl=1s extend replace keep-last reschedule",
 		"schedule": "every=1h offset=5m id=hourly tz=Europe/Paris limit=3 start=2026-03-01 end=2027-03-01T00:00:00Z payload=P",

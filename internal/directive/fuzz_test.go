@@ -63,7 +63,7 @@ func FuzzDirective(f *testing.F) {
 		"//bullmq:alias a \"b c\" `d`", "//bullmq:queue limit=100/1m concurrency=20 keep-failed=none",
 		"//bullmq:schedule \"0 9 * * MON\" id=weekly tz=Europe/Paris limit=3 payload=P", "//bullmq:schedule @daily start=2026-03-01 end=2026-03-01T09:00:00Z",
 		"//bullmq:schedule every=90s offset=1s", "//bullmq:schedule * *", "//bullmq:schedule \"\" tz= id=a:1 start=0000-01-01",
-		"//bullmq:upgrade from=a", "//bullmq:upgrade \"from=a b\" x",
+		"//bullmq:upgrade from=a", "//bullmq:task q/n codec=C codec=", "//bullmq:upgrade \"from=a b\" x",
 		"// bullmq:task", "//bullmq:", "//bullmq:task \"", "//bullmq:task \"a=b\"", "//bullmq:tsk =", "//bullmq:queue =\t=",
 		"//bullmq:task q/a\x00b", "//bullmq:task \"result=\\xff\"", "//bullmq:retry jitter=1e-400", "//bullmq:task é/é é=é",
 	} {

@@ -91,10 +91,6 @@ func (d *Directive) unknown(key string, pos token.Position, l *diag.List) {
 
 // reject explains a key that exists, but not here.
 func (d *Directive) reject(key string, pos token.Position, l *diag.List) bool {
-	if later[key] {
-		l.Errorf(pos, "%s= is not supported yet by this version of bullmq-gen: remove it", key)
-		return true
-	}
 	owner := ownerOf(key)
 	if owner == "" {
 		return false

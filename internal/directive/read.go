@@ -24,11 +24,12 @@ func duration(dst *time.Duration) func(string) error { return into(dst, parseDur
 func (d *Directive) ReadTask(t *model.Task, l *diag.List) (result, children, codec *Arg) {
 	t.Pos = d.Pos
 	named := false
-	later := func(string) error { return nil } // read by the caller
+	byCaller := func(string) error { return nil }
 	d.read(setters{
 		values: map[string]func(string) error{
-			"result":         later,
-			"children":       later,
+			"result":         byCaller,
+			"children":       byCaller,
+			"codec":          byCaller,
 			"size-limit":     into(&t.SizeLimit, parseSize),
 			"timeout":        duration(&t.Timeout),
 			"ttl":            duration(&t.TTL),

@@ -10,7 +10,7 @@ import (
 
 // words are the directives and the keys that each takes.
 var words = map[string][]string{
-	"task":     {"result", "children", "lifo", "size-limit", "timeout", "ttl", "keep-completed", "keep-failed"},
+	"task":     {"result", "children", "codec", "lifo", "size-limit", "timeout", "ttl", "keep-completed", "keep-failed"},
 	"retry":    {"attempts", "backoff", "jitter", "max"},
 	"dedup":    {"ttl", "extend", "replace", "keep-last", "reschedule"},
 	"alias":    nil,
@@ -19,17 +19,10 @@ var words = map[string][]string{
 	"queue":    {"limit", "group", "concurrency", "keep-completed", "keep-failed"},
 }
 
-// later are directives and keys that are planned, and that this version refuses.
-var later = map[string]bool{"codec": true}
-
 // Known reports a directive that there is none of.
 func (d *Directive) Known(l *diag.List) bool {
 	if _, ok := words[d.Name]; ok {
 		return true
-	}
-	if later[d.Name] {
-		l.Errorf(d.Pos, "%s is not supported yet by this version of bullmq-gen: remove it", d)
-		return false
 	}
 	names := slices.Sorted(maps.Keys(words))
 	if owner := ownerOf(d.Name); owner != "" {

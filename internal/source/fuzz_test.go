@@ -59,6 +59,8 @@ func FuzzSource(f *testing.F) {
 	}
 	f.Add("package p\n\n//bullmq:task q/a\ntype T = G[int]\n\ntype G[P any] struct{ F *G[*P] }")
 	f.Add("package p\n\n//bullmq:task q/a\ntype T struct{ *T; U }\n\ntype U struct{ *T `bullmq:\"dedup\"` }")
+	f.Add("package p\n\n//bullmq:task q/a codec=C\ntype T struct{ A int }\n\ntype V struct{ A, B int }\n\n//bullmq:upgrade from=b\n//bullmq:upgrade from=c\nfunc U(v V) (T, error) { return T{}, nil }\n\nvar C D\n\ntype D struct{}")
+	f.Add("package p\n\n//bullmq:task q/a\ntype T []int\n\n//bullmq:upgrade from=b\nfunc U(v struct{ A map[string]T }) T { return nil }")
 	f.Fuzz(func(t *testing.T, text string) {
 		p, l := readText(text)
 		if p == nil {
