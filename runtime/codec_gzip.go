@@ -22,9 +22,12 @@ const maxInflated = 512 << 20
 // gzip saves is saved. A Node program reads that with
 //
 //	JSON.parse(zlib.gunzipSync(Buffer.from(job.data.$gzip, "base64")))
-func Gzip(threshold int) Codec { return gzipCodec{threshold} }
+func Gzip(threshold int) Codec { return gzipCodec{threshold, maxInflated} }
 
-type gzipCodec struct{ threshold int }
+type gzipCodec struct {
+	threshold int
+	most      int64 // bytes that it decodes to
+}
 
 var gzipWriters = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
 
@@ -53,7 +56,7 @@ func (c gzipCodec) Encode(text []byte, _ Coded) ([]byte, error) {
 	return append(out, end...), nil
 }
 
-func (gzipCodec) Decode(text []byte, _ Coded) ([]byte, error) {
+func (c gzipCodec) Decode(text []byte, _ Coded) ([]byte, error) {
 	value, ok := OpenEnvelope(text, gzipName)
 	if !ok {
 		return text, nil
@@ -66,12 +69,12 @@ func (gzipCodec) Decode(text []byte, _ Coded) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", gzipName, err)
 	}
-	out, err := io.ReadAll(io.LimitReader(r, maxInflated+1))
+	out, err := io.ReadAll(io.LimitReader(r, c.most+1))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", gzipName, err)
-	case len(out) > maxInflated:
-		return nil, fmt.Errorf("%s: it is larger than %d bytes", gzipName, maxInflated)
+	case int64(len(out)) > c.most:
+		return nil, fmt.Errorf("%s: it is larger than %d bytes", gzipName, c.most)
 	}
 	return out, nil
 }
