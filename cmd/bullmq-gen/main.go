@@ -16,8 +16,7 @@ import (
 	bullmqgen "github.com/bullmq-gen/bullmq-gen"
 )
 
-const usage = `bullmq-gen generates typed Go code for BullMQ tasks, from structs with
-directives in their comments.
+const usage = `bullmq-gen generates typed Go code for BullMQ tasks from directives on structs.
 
   bullmq-gen [flags] [packages]        packages as for the go command; default .
   bullmq-gen list [flags] [packages]   show queues, tasks and their options
@@ -26,23 +25,19 @@ directives in their comments.
 
 Once for a module, in any Go file: //go:generate go tool bullmq-gen ./...
 
-Flags:
   -out DIR      folder of the generated package, seen from each annotated
                 package (default ../gen); its name is the folder's
   -check        write nothing; show what would change, and what that means for
                 jobs that are in the queues
   -against REV  write nothing; compare with the manifest of a git revision
   -tags LIST    build tags, separated by commas
-  -guard=false  leave out the lines that keep stale code from compiling
-  -manifest=false, -ts=false   leave out the manifest, the types for Node
-  -C DIR        run in DIR
-  -json         print diagnostics and files as JSON
-  -v            say what is done
-  -version      print the version
+  -guard=false, -manifest=false, -ts=false   leave out: the lines that keep
+                stale code from compiling; the manifest; the types for Node
+  -C DIR        run in DIR          -json     print messages and files as JSON
+  -v            say what is done    -version  print the version
 
-Exit status: 0 all is well; 1 there are errors in the source, with -check
-something would change, with -against a change is not safe; 2 trouble, and with
--check and -against also errors in the source.
+Exit status: 0 all is well; 1 errors in the source, with -check something would
+change, with -against a change is not safe, errors being 2 there; 2 trouble.
 Directives: docs/directives.md of https://github.com/bullmq-gen/bullmq-gen
 `
 

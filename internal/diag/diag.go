@@ -75,11 +75,20 @@ func (l *List) add(pos token.Position, s Severity, format string, args []any) {
 // short names the file relative to Base, with slashes on every system, unless
 // it lies elsewhere.
 func (l *List) short(pos token.Position) token.Position {
-	if rel, err := filepath.Rel(l.Base, pos.Filename); l.Base != "" && err == nil && filepath.IsLocal(rel) {
-		pos.Filename = rel
-	}
-	pos.Filename = filepath.ToSlash(pos.Filename)
+	pos.Filename = short(l.Base, pos.Filename, string(filepath.Separator))
 	return pos
+}
+
+// short is the rule for file names of a system with that separator, where
+// systems with backslashes do not tell letters' cases apart.
+func short(base, file, separator string) string {
+	if n := len(strings.TrimSuffix(base, separator)) + len(separator); base != "" && len(file) > n {
+		prefix := strings.TrimSuffix(base, separator) + separator
+		if file[:n] == prefix || separator == `\` && strings.EqualFold(file[:n], prefix) {
+			file = file[n:]
+		}
+	}
+	return strings.ReplaceAll(file, separator, "/")
 }
 
 // Errors is how many errors there are.
