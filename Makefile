@@ -32,5 +32,8 @@ check: ## formatting, vet, staticcheck, fresh generated code, tidy modules
 generate: ## the generated code of the example
 	go generate ./...
 
-bench: setup ## side by side with Node and asynq on one server; see docs/performance.md
+bench: setup ## side by side with Node, asynq and River; see docs/performance.md
+	@command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || { \
+		echo "installing postgresql"; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql >/dev/null; }
 	cd bench && go run .

@@ -11,7 +11,7 @@ const (
 	barHeight, barGap, groupGap, leftEdge, plotWidth = 14, 3, 22, 230, 420
 )
 
-var colours = map[string]string{"ours": "#1f6feb", "node": "#6cc24a", "asynq": "#8c8c8c", "limit": "#e3b341"}
+var colours = map[string]string{"ours": "#1f6feb", "node": "#6cc24a", "asynq": "#8c8c8c", "river": "#b07cc6", "limit": "#e3b341"}
 
 // chart draws the rates and the Redis CPU as an SVG picture.
 func (r *results) chart() string {
@@ -28,9 +28,9 @@ func (r *results) chart() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="760" height="%d" font-family="sans-serif" font-size="12">`+"\n", y)
 	b.WriteString(`<rect width="100%" height="100%" fill="white"/>` + "\n")
-	text(&b, 16, 24, "bullmq-gen beside Node BullMQ "+r.Versions["bullmq"]+" and asynq "+r.Versions["asynq"], ` font-size="16" font-weight="bold"`)
+	text(&b, 16, 24, "bullmq-gen beside Node BullMQ "+r.Versions["bullmq"]+", asynq "+r.Versions["asynq"]+"; River "+r.Versions["river"]+" on its own PostgreSQL", ` font-size="16" font-weight="bold"`)
 	x := 16
-	for _, c := range []string{"ours", "node", "asynq", "limit"} {
+	for _, c := range []string{"ours", "node", "asynq", "river", "limit"} {
 		fmt.Fprintf(&b, `<rect x="%d" y="36" width="12" height="12" fill="%s"/>`+"\n", x, colours[c])
 		text(&b, x+16, 46, titles[c], "")
 		x += 120
@@ -55,11 +55,14 @@ func (r *results) panel(b *strings.Builder, y int, title string, of func(w *resu
 	}
 	for _, w := range r.charted() {
 		text(b, 16, y+barHeight, w.Title, "")
-		for _, c := range []string{"ours", "node", "asynq", "limit"} {
+		for _, c := range []string{"ours", "node", "asynq", "river", "limit"} {
 			if w.Contenders[c] == nil {
 				continue
 			}
 			v, label := of(w, c)
+			if v == 0 {
+				continue // it uses no Redis
+			}
 			width := int(v / most * plotWidth)
 			fmt.Fprintf(b, `<rect x="%d" y="%d" width="%d" height="%d" fill="%s"/>`+"\n", leftEdge, y, width, barHeight, colours[c])
 			text(b, leftEdge+width+5, y+11, fmt.Sprintf("%.2fx  (%s)", v, label), ` font-size="10"`)

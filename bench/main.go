@@ -1,9 +1,11 @@
 // Command bench compares this project's runtime with Node BullMQ and asynq on
-// one private Redis server, and with the least that the same data costs.
+// one private Redis server, with River on a private PostgreSQL, and with the
+// least that the same data costs.
 //
 //	go run .            quick: under 5 minutes
 //	go run . -full      five times as many jobs
 //	go run . -works work-50 -rounds 3 -contenders ours,limit
+//	go run . -soak 1h   one worker under steady load, its memory watched
 //
 // Contenders are processes of their own. Their runs take turns, so that all of
 // them meet the machine in the same moods. A run of everything writes
@@ -19,6 +21,7 @@ import (
 	"os/signal"
 	"runtime/pprof"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -28,6 +31,7 @@ var (
 	rounds  = flag.Int("rounds", 5, "how often each contender does each work")
 	only    = flag.String("works", "", "names of works, separated by commas; all if empty")
 	who     = flag.String("contenders", "", "names of contenders, separated by commas; all if empty")
+	soak    = flag.Duration("soak", 0, "watch the memory of a worker under steady load for so long; no comparison")
 	detail  = flag.Bool("v", false, "print what the server executed")
 	profile = flag.String("profile", "", "file for a CPU profile of our process")
 
@@ -55,6 +59,9 @@ func run() error {
 		return err
 	}
 	defer s.stop()
+	if *soak > 0 {
+		return watchMemory(ctx, s, *soak)
+	}
 	res := &results{Mode: "full"}
 	if *quick && !*full {
 		res.Mode = "quick"
@@ -93,11 +100,25 @@ func asContender() error {
 // compare does all works in all rounds.
 func compare(ctx context.Context, s *server, res *results) error {
 	r := &runner{server: s, children: map[string]*child{}}
-	defer r.close()
+	defer func() {
+		r.close()
+		if r.postgres != nil {
+			r.postgres.stop()
+		}
+	}()
+	river := false
 	for _, w := range works(res.Mode == "full") {
 		if wanted(*only, w.name) {
 			res.Works = append(res.Works, &result{Name: w.name, Title: w.title, Unit: w.unit, work: &w})
+			river = river || w.jobs["river"] > 0 && wanted(*who, "river")
 		}
+	}
+	if river {
+		var err error
+		if r.postgres, err = startPostgres(ctx); err != nil {
+			return err
+		}
+		res.Versions["postgres"] = strconv.Itoa(r.postgres.version)
 	}
 	for round := range *rounds {
 		for _, w := range res.Works {

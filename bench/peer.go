@@ -24,6 +24,11 @@ type contender interface {
 	// latency runs a worker that handles received, and adds jobs with add, each
 	// when the one before was received and the gap is over.
 	latency(ctx context.Context, o *order, m *meter) error
+	// addFlows adds flows of a parent and o.Children children, o.Size in one call.
+	addFlows(ctx context.Context, o *order, m *meter) error
+	// workFlows adds flows while a worker works them; measured is until the last
+	// parent was handled.
+	workFlows(ctx context.Context, o *order, m *meter) error
 }
 
 // contenders are those written in Go, by name.
@@ -31,6 +36,7 @@ var contenders = map[string]func(addr string) (contender, error){
 	"ours":  newOurs,
 	"asynq": newAsynq,
 	"limit": newLimit,
+	"river": newRiver,
 }
 
 // serve carries out orders until the input ends.
@@ -72,6 +78,14 @@ func carryOut(ctx context.Context, c contender, o *order, m *meter) error {
 		return c.single(ctx, o, m)
 	case "latency":
 		return c.latency(ctx, o, m)
+	case "addFlows":
+		return c.addFlows(ctx, o, m)
+	case "workFlows":
+		return c.workFlows(ctx, o, m)
+	case "soak":
+		if p, ok := c.(*ours); ok {
+			return p.soak(ctx, o, m)
+		}
 	case "bare":
 		bare(o, m)
 		return nil

@@ -78,3 +78,9 @@ func (p *asynqPeer) latency(ctx context.Context, o *order, m *meter) error {
 	defer c.Close()
 	return pickUps(o, m, received, func(i int) error { return enqueue(ctx, c, i) })
 }
+
+var errNoFlows = errors.New("it has no flows")
+
+func (p *asynqPeer) addFlows(context.Context, *order, *meter) error { return errNoFlows }
+
+func (p *asynqPeer) workFlows(context.Context, *order, *meter) error { return errNoFlows }

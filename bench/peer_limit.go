@@ -121,3 +121,7 @@ func (p *limit) latency(ctx context.Context, o *order, m *meter) error {
 	stop.Store(true)
 	return errors.Join(err, p.client.ZAdd(ctx, limitBase+"marker", redis.Z{Member: strconv.Itoa(0)}).Err())
 }
+
+func (p *limit) addFlows(context.Context, *order, *meter) error { return errNoFlows }
+
+func (p *limit) workFlows(context.Context, *order, *meter) error { return errNoFlows }

@@ -112,7 +112,7 @@ func (r *result) conclude() {
 	for _, peer := range peers[1:] {
 		if r.samples[peer] != nil && r.samples["ours"] != nil {
 			r.Ratios[peer] = r.ratio(peer, r.value)
-			if peer != "bare" {
+			if peer != "bare" && peer != "river" {
 				r.CPURatios[peer] = r.ratio(peer, redis)
 			}
 		}
@@ -160,6 +160,8 @@ func (r *results) describe(ctx context.Context, s *server) error {
 			switch m.Path {
 			case "github.com/hibiken/asynq":
 				r.Versions["asynq"] = m.Version
+			case "github.com/riverqueue/river":
+				r.Versions["river"] = m.Version
 			case "github.com/redis/go-redis/v9":
 				r.Versions["go-redis"] = m.Version
 			}

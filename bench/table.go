@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-var titles = map[string]string{"ours": "bullmq-gen", "node": "Node BullMQ", "asynq": "asynq", "limit": "limit", "bare": "goroutines"}
+var titles = map[string]string{"ours": "bullmq-gen", "node": "Node BullMQ", "asynq": "asynq", "river": "River", "limit": "limit", "bare": "goroutines"}
 
 // markdown is the tables of a run.
 func (r *results) markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s mode, %s, on %s. Redis %s, BullMQ %s on Node %s, asynq %s, go-redis %s, %s.\n",
-		capital(r.Mode), r.Date, r.Machine, r.Versions["redis"], r.Versions["bullmq"], r.Versions["node"], r.Versions["asynq"], r.Versions["go-redis"], r.Versions["go"])
+	fmt.Fprintf(&b, "%s mode, %s, on %s. Redis %s, BullMQ %s on Node %s, asynq %s, River %s on PostgreSQL %s, go-redis %s, %s.\n",
+		capital(r.Mode), r.Date, r.Machine, r.Versions["redis"], r.Versions["bullmq"], r.Versions["node"], r.Versions["asynq"], r.Versions["river"], r.Versions["postgres"], r.Versions["go-redis"], r.Versions["go"])
 	b.WriteString("Each cell is the median of the rounds, with the least and the largest in brackets; ratios are taken within each round.\n\n")
 	r.values(&b)
 	b.WriteString("\nMicroseconds of Redis CPU a job, and how many commands the server executed for one:\n\n")
@@ -23,10 +23,10 @@ func (r *results) markdown() string {
 }
 
 func (r *results) values(b *strings.Builder) {
-	b.WriteString("| work | bullmq-gen | Node BullMQ | asynq | limit | to Node | to asynq | of the limit |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n")
+	b.WriteString("| work | bullmq-gen | Node BullMQ | asynq | River | limit | to Node | to asynq | to River | of the limit |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n")
 	for _, w := range r.Works {
 		cells := []string{w.Title + " (" + w.Unit + ")"}
-		for _, p := range []string{"ours", "node", "asynq"} {
+		for _, p := range []string{"ours", "node", "asynq", "river"} {
 			cells = append(cells, w.cell(p))
 		}
 		limit, of := w.cell("limit"), ratioCell(w.Ratios, "limit", "%.0f %%", 100)
@@ -36,7 +36,7 @@ func (r *results) values(b *strings.Builder) {
 		if w.Unit != rate {
 			of = ""
 		}
-		cells = append(cells, limit, ratioCell(w.Ratios, "node", "%.2fx", 1), ratioCell(w.Ratios, "asynq", "%.2fx", 1), of)
+		cells = append(cells, limit, ratioCell(w.Ratios, "node", "%.2fx", 1), ratioCell(w.Ratios, "asynq", "%.2fx", 1), ratioCell(w.Ratios, "river", "%.2fx", 1), of)
 		row(b, cells)
 	}
 }

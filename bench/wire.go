@@ -8,7 +8,7 @@ import "encoding/json"
 
 // order tells a contender what to do.
 type order struct {
-	// Op is load, work, bulk, single, latency or bare.
+	// Op is load, work, bulk, single, latency, addFlows, workFlows, soak or bare.
 	Op string `json:"op"`
 	// Jobs is how many are measured.
 	Jobs int `json:"jobs"`
@@ -18,10 +18,14 @@ type order struct {
 	Concurrency int `json:"concurrency"`
 	// HandlerMS is how long a handler takes, by a timer.
 	HandlerMS int `json:"handlerMS"`
-	// Size is how many jobs one call adds.
+	// Size is how many jobs, or flows, one call adds.
 	Size int `json:"size"`
+	// Children is how many each flow has.
+	Children int `json:"children"`
 	// GapMS is the time between two jobs of which the latency is measured.
 	GapMS int `json:"gapMS"`
+	// Seconds is how long a soak lasts.
+	Seconds int `json:"seconds"`
 	// Backlog is how many other jobs the queue holds meanwhile, and State
 	// which: waiting, delayed, prioritized or completed.
 	Backlog int    `json:"backlog"`

@@ -22,11 +22,11 @@ func works(full bool) []work {
 		},
 		{
 			name: "work-50", title: "work, concurrency 50", unit: rate, order: order{Op: "work", Concurrency: 50},
-			jobs: map[string]int{"ours": 30000, "node": 8000, "asynq": 12000, "limit": 30000},
+			jobs: map[string]int{"ours": 30000, "node": 8000, "asynq": 12000, "river": 8000, "limit": 30000},
 		},
 		{
 			name: "work-200", title: "work, concurrency 200", unit: rate, order: order{Op: "work", Concurrency: 200},
-			jobs: map[string]int{"ours": 30000, "node": 8000, "asynq": 12000, "limit": 30000},
+			jobs: map[string]int{"ours": 30000, "node": 8000, "asynq": 12000, "river": 8000, "limit": 30000},
 		},
 		{
 			name: "sleep-100", title: "5 ms handlers, concurrency 100", unit: rate, order: order{Op: "work", Concurrency: 100, HandlerMS: 5},
@@ -38,11 +38,19 @@ func works(full bool) []work {
 		},
 		{
 			name: "bulk", title: "add 1000 a call", unit: rate, order: order{Op: "bulk", Size: 1000},
-			jobs: map[string]int{"ours": 40000, "node": 10000, "limit": 40000},
+			jobs: map[string]int{"ours": 40000, "node": 10000, "river": 40000, "limit": 40000},
 		},
 		{
 			name: "single", title: "add one a call, 100 under way", unit: rate, order: order{Op: "single", Concurrency: 100},
-			jobs: map[string]int{"ours": 40000, "node": 16000, "asynq": 20000, "limit": 40000},
+			jobs: map[string]int{"ours": 40000, "node": 16000, "asynq": 20000, "river": 8000, "limit": 40000},
+		},
+		{
+			name: "flow-add", title: "add flows of 1 + 10, 10 a call", unit: flowRate, order: order{Op: "addFlows", Size: 10, Children: 10},
+			jobs: map[string]int{"ours": 3000, "node": 600},
+		},
+		{
+			name: "flow-work", title: "flows of 1 + 10 added and worked, concurrency 50", unit: flowRate,
+			order: order{Op: "workFlows", Concurrency: 50, Size: 10, Children: 10}, jobs: map[string]int{"ours": 1500, "node": 400},
 		},
 		{
 			name: "latency", title: "idle pick-up", unit: micros, order: order{Op: "latency", Concurrency: 10, GapMS: 5},
@@ -82,10 +90,11 @@ func backlogs() []work {
 
 // The units.
 const (
-	rate   = "jobs/s"
-	micros = "µs"
-	mebi   = "MiB"
+	rate     = "jobs/s"
+	flowRate = "flows/s"
+	micros   = "µs"
+	mebi     = "MiB"
 )
 
 // peers are the contenders in the order of the table.
-var peers = []string{"ours", "node", "asynq", "limit", "bare"}
+var peers = []string{"ours", "node", "asynq", "river", "limit", "bare"}
