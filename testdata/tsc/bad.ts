@@ -48,4 +48,4 @@ export const noChild: Child = report; // error: not assignable to type
 export const noSlot: Child = { ...page, opts: { failParentOnFailure: true } }; // error: not assignable to type
 export const noPolicy: Child = { ...page, opts: { jobId: "pages.0.a-b-c-d-e" } }; // error: not assignable to type
 export const noIndex: Child = { ...page, opts: { jobId: "pages.one.a-b-c-d-e", failParentOnFailure: true } }; // error: not assignable to type
-export const noOptions: Child = { queueName: "assets", name: "fetch-logo", data: {} }; // error: not assignable to type
+export const noOptions: Child = { queueName: "assets", name: "fetch-logo", data: { of: "acme" } }; // error: not assignable to type

@@ -126,7 +126,7 @@ export const report: TypedFlow<"reports", "build-report"> = {
       data: { number: 1 },
       opts: { jobId: `pages.0.${randomUUID()}`, failParentOnFailure: true, attempts: 3 },
     },
-    { queueName: "assets", name: "fetch-logo", data: {}, opts: { ignoreDependencyOnFailure: true } },
+    { queueName: "assets", name: "fetch-logo", data: { of: "acme" }, opts: { ignoreDependencyOnFailure: true } },
   ],
 };
 
@@ -139,7 +139,7 @@ export const archive: TypedFlow<"archive", "archive"> = {
     {
       queueName: "assets",
       name: "fetch-logo",
-      data: {},
+      data: { of: "acme" },
       opts: { jobId: `keyed.any key.${randomUUID()}`, removeDependencyOnFailure: true },
     },
   ],
