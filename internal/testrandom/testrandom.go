@@ -10,10 +10,15 @@ import (
 	_ "pgregory.net/rapid" // declares the flag
 )
 
-// Main runs the tests of a package. Random ones repeat one another unless
-// -rapid.seed says otherwise: what fails is then due to a change, and not to
-// chance.
+// Main runs the tests of a package, see Seed.
 func Main(m *testing.M) {
+	Seed()
+	os.Exit(m.Run())
+}
+
+// Seed is for TestMain: random tests repeat one another unless -rapid.seed says
+// otherwise. What fails is then due to a change, and not to chance.
+func Seed() {
 	flag.Parse()
 	if seed := flag.Lookup("rapid.seed"); seed.Value.String() == "0" {
 		if err := seed.Value.Set("1"); err != nil {
@@ -21,5 +26,4 @@ func Main(m *testing.M) {
 			os.Exit(2)
 		}
 	}
-	os.Exit(m.Run())
 }
