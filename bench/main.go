@@ -171,8 +171,8 @@ func wanted(list, name string) bool {
 func (r *results) printCommands() {
 	for _, w := range r.Works {
 		for _, name := range peers {
-			if f := w.Contenders[name]; f != nil && name != "bare" {
-				fmt.Printf("%s, %s: client %s µs; slow calls %d, longest %.1f ms; %s\n",
+			if f := w.Contenders[name]; f != nil && name != "bare" && name != "river" {
+				fmt.Printf("%s, %s: client %s µs; slow calls %d, longest %s ms; %s\n",
 					w.Name, name, f.Client, f.SlowCalls, f.LongestMillis, topCommands(w.samples[name]))
 			}
 		}

@@ -49,9 +49,10 @@ type figures struct {
 	Client spread3 `json:"clientMicros"`
 	// Commands that the server executed a job, those in scripts included.
 	Commands float64 `json:"commandsPerJob"`
-	// Calls that held the server for more than 2 ms in all rounds, and the longest.
+	// Calls that held the server for more than 2 ms in all rounds, and the
+	// longest of each round; 0: below 1 ms.
 	SlowCalls     int     `json:"slowCalls"`
-	LongestMillis float64 `json:"longestMillis,omitempty"`
+	LongestMillis spread3 `json:"longestMillis"`
 	PeakMiB       float64 `json:"peakMiB"`
 }
 
@@ -88,15 +89,15 @@ func (r *result) conclude() {
 	for name, samples := range r.samples {
 		f := &figures{
 			Value: spreadOf(pick(samples, r.value)), Redis: spreadOf(pick(samples, redis)),
-			Client:  spreadOf(pick(samples, func(s *sample) float64 { return s.client })),
-			PeakMiB: slices.Max(pick(samples, func(s *sample) float64 { return s.peak })) / (1 << 20),
+			Client:        spreadOf(pick(samples, func(s *sample) float64 { return s.client })),
+			LongestMillis: spreadOf(pick(samples, func(s *sample) float64 { return float64(s.longest.Microseconds()) / 1000 })),
+			PeakMiB:       slices.Max(pick(samples, func(s *sample) float64 { return s.peak })) / (1 << 20),
 		}
 		var all []float64
 		calls, jobs := 0, 0
 		for _, s := range samples {
 			all = append(all, s.latencies...)
 			f.SlowCalls += s.slow
-			f.LongestMillis = max(f.LongestMillis, float64(s.longest.Microseconds())/1000)
 			for _, n := range s.commands {
 				calls += n
 			}

@@ -17,7 +17,7 @@ func (r *results) markdown() string {
 		capital(r.Mode), r.Date, r.Machine, r.Versions["redis"], r.Versions["bullmq"], r.Versions["node"], r.Versions["asynq"], r.Versions["river"], r.Versions["postgres"], r.Versions["go-redis"], r.Versions["go"])
 	b.WriteString("Each cell is the median of the rounds, with the least and the largest in brackets; ratios are taken within each round.\n\n")
 	r.values(&b)
-	b.WriteString("\nMicroseconds of Redis CPU a job, and how many commands the server executed for one:\n\n")
+	b.WriteString("\nMicroseconds of Redis CPU a job (or flow), how many commands the server executed for one, and the longest single call of ours (0: below 1 ms):\n\n")
 	r.redis(&b)
 	return b.String()
 }
@@ -42,7 +42,7 @@ func (r *results) values(b *strings.Builder) {
 }
 
 func (r *results) redis(b *strings.Builder) {
-	b.WriteString("| work | bullmq-gen | Node BullMQ | asynq | limit | to Node | to asynq | to the limit |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n")
+	b.WriteString("| work | bullmq-gen | Node BullMQ | asynq | limit | to Node | to asynq | to the limit | longest call (ms) |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n")
 	for _, w := range r.Works {
 		if w.Unit == micros {
 			continue
@@ -58,6 +58,7 @@ func (r *results) redis(b *strings.Builder) {
 		for _, p := range []string{"node", "asynq", "limit"} {
 			cells = append(cells, ratioCell(w.CPURatios, p, "%.2fx", 1))
 		}
+		cells = append(cells, w.longest("ours"))
 		row(b, cells)
 	}
 }
@@ -71,6 +72,18 @@ func (r *result) cell(contender string) string {
 		return fmt.Sprintf("p50 %s, p99 %s", number(f.Value.Median), number(f.P99))
 	}
 	return f.Value.String()
+}
+
+// longest is the longest call of each round.
+func (r *result) longest(contender string) string {
+	f := r.Contenders[contender]
+	switch {
+	case f == nil:
+		return ""
+	case f.LongestMillis.Max == 0:
+		return "< 1"
+	}
+	return f.LongestMillis.String()
 }
 
 func ratioCell(ratios map[string]spread3, peer, format string, times float64) string {
