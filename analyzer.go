@@ -1,10 +1,8 @@
 package bullmqgen
 
 import (
-	"errors"
 	"go/ast"
 	"go/token"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -91,7 +89,9 @@ func unitOf(pass *analysis.Pass) *source.Unit {
 			continue
 		}
 		u.Files = append(u.Files, file)
-		u.Dir = filepath.Dir(name)
+		if base := filepath.Base(name); !strings.HasPrefix(base, "_cgo_") { // what cgo adds is elsewhere
+			u.Dir = filepath.Dir(name)
+		}
 	}
 	if len(u.Files) == 0 {
 		return nil
@@ -145,8 +145,8 @@ func find(pass *analysis.Pass, name string, pos token.Position) token.Pos {
 		}
 		return file.Package
 	}
-	text, err := pass.ReadFile(name)
-	if errors.Is(err, os.ErrNotExist) || len(text) == 0 {
+	text, _ := pass.ReadFile(name)
+	if len(text) == 0 { // a file of another package
 		return pass.Files[0].Package
 	}
 	f := pass.Fset.AddFile(name, -1, len(text))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
 	"math/big"
 	"net/netip"
 	"path/filepath"
@@ -78,8 +79,18 @@ func TestRandomValuesFitTheirSchemas(t *testing.T) {
 			schemas[task.Name+"/result"] = compileSchema(t, task.Result)
 		}
 	}
-	require.Len(t, schemas, len(fixtures))
-	for name, zero := range fixtures {
+	all := maps.Clone(fixtures)
+	for _, q := range payloadManifest(t).Packages[0].Queues {
+		if q.Name == "shapes" {
+			for _, task := range q.Tasks {
+				schemas[task.Name], all[task.Name] = compileSchema(t, task.Data), versions[task.Name]
+			}
+		}
+	}
+	require.Len(t, schemas, len(all))
+	require.Greater(t, len(all), len(fixtures))
+	for name, zero := range all {
+		require.NotNil(t, zero, name)
 		require.Contains(t, schemas, name)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
