@@ -5,6 +5,7 @@
 
 const { emit } = require('./wire');
 const { viewJob } = require('./view');
+const codec = require('./codec');
 
 // Keys that were released, and who waits for one that was not.
 const released = new Set();
@@ -41,6 +42,12 @@ const onward = {
 const last = {
   return: async (run, { value }) => value,
   echo: async ({ job }) => job.data,
+  // What a task with a codec stores: opened, and made.
+  open: async ({ job }, { keys, bound }) => codec.open(job.data, keys, bound),
+  encode: async (run, { value, kid, keys, bound }) => {
+    const packed = codec.gzip(value);
+    return kid ? codec.encrypt(packed, kid, keys, bound) : packed;
+  },
   childrenValues: ({ job }) => job.getChildrenValues(),
   throw: async (run, { message }) => {
     throw new Error(message);
