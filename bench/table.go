@@ -13,8 +13,12 @@ var titles = map[string]string{"ours": "bullmq-gen", "node": "Node BullMQ", "asy
 // markdown is the tables of a run.
 func (r *results) markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s mode, %s, on %s. Redis %s, BullMQ %s on Node %s, asynq %s, River %s on PostgreSQL %s, go-redis %s, %s.\n",
-		capital(r.Mode), r.Date, r.Machine, r.Versions["redis"], r.Versions["bullmq"], r.Versions["node"], r.Versions["asynq"], r.Versions["river"], r.Versions["postgres"], r.Versions["go-redis"], r.Versions["go"])
+	river := ""
+	if v := r.Versions["postgres"]; v != "" {
+		river = "River " + r.Versions["river"] + " on PostgreSQL " + v + ", "
+	}
+	fmt.Fprintf(&b, "%s mode, %s, on %s. Redis %s, BullMQ %s on Node %s, asynq %s, %sgo-redis %s, %s.\n",
+		capital(r.Mode), r.Date, r.Machine, r.Versions["redis"], r.Versions["bullmq"], r.Versions["node"], r.Versions["asynq"], river, r.Versions["go-redis"], r.Versions["go"])
 	b.WriteString("Each cell is the median of the rounds, with the least and the largest in brackets; ratios are taken within each round.\n\n")
 	r.values(&b)
 	b.WriteString("\nMicroseconds of Redis CPU a job (or flow), how many commands the server executed for one, and the longest single call of ours (0: below 1 ms):\n\n")
