@@ -61,7 +61,8 @@ type (
 		EventBase
 		Data json.RawMessage
 	}
-	// CompletedEvent: a job was completed, with its result as JSON text.
+	// CompletedEvent: a job was completed, with its result as it is stored: JSON
+	// text, which Task.DecodeResult reads if the task has a codec.
 	CompletedEvent struct {
 		EventBase
 		Value json.RawMessage

@@ -14,7 +14,7 @@ import (
 type Hooks struct {
 	// Active: a job's handler is about to run.
 	Active func(job *ActiveJob)
-	// Completed: a job was completed with the result given, JSON text.
+	// Completed: a job was completed with the result given, JSON text as it is stored.
 	Completed func(job *ActiveJob, result []byte)
 	// Failed: an attempt failed; final when there will be no other.
 	Failed func(job *ActiveJob, err error, final bool)

@@ -3,6 +3,7 @@
 import type { TypedJob, TypedProcessor, TypedQueue, TaskData, Picture } from "./TypesForNodePrograms/gen/tasks.gen";
 import type { TypedFlow } from "./FlowsOfEveryShape/gen/tasks.gen";
 import { render, report } from "./good";
+import type { TypedJob as CodedJob, TypedQueue as CodedQueue } from "./CodecsOfEveryForm/gen/tasks.gen";
 import type { TypedJob as WelcomeJob, TypedQueue as WelcomeQueue } from "./UpgradesOfEveryForm/gen/tasks.gen";
 
 declare const pictures: TypedQueue<"pictures">;
@@ -49,3 +50,8 @@ export const noSlot: Child = { ...page, opts: { failParentOnFailure: true } }; /
 export const noPolicy: Child = { ...page, opts: { jobId: "pages.0.a-b-c-d-e" } }; // error: not assignable to type
 export const noIndex: Child = { ...page, opts: { jobId: "pages.one.a-b-c-d-e", failParentOnFailure: true } }; // error: not assignable to type
 export const noOptions: Child = { queueName: "assets", name: "fetch-logo", data: { of: "acme" } }; // error: not assignable to type
+
+declare const sealed: CodedJob<"q", "report">;
+declare const coded: CodedQueue<"q">;
+export const unopened: string = sealed.data.Text; // error: does not exist on type
+void coded.add("report", { Txt: "plain" }); // error: may only specify known properties

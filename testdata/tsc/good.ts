@@ -14,6 +14,7 @@ import type {
 } from "./TypesForNodePrograms/gen/tasks.gen";
 import type { TypedFlow } from "./FlowsOfEveryShape/gen/tasks.gen";
 import type { TypedQueue as EmailQueue } from "./EveryDirectiveOnOneTask/gen/tasks.gen";
+import type { Coded, Report, TypedJob as CodedJob, TypedQueue as CodedQueue } from "./CodecsOfEveryForm/gen/tasks.gen";
 import type { JobName, Receipt, TypedJob as WelcomeJob, TypedProcessor as WelcomeProcessor } from "./UpgradesOfEveryForm/gen/tasks.gen";
 
 export const pictures: TypedQueue<"pictures"> = new Queue<any, any, any>("pictures");
@@ -149,3 +150,9 @@ export async function flows(producer: FlowProducer): Promise<void> {
   await producer.add(report);
   await producer.addBulk([report, archive]);
 }
+
+// What is stored of a task with a codec is opened before it is used. Plain data may be added.
+const unpack = <T>(stored: Coded<T>): T => stored as T;
+export const text = (job: CodedJob<"q", "report">): string => unpack<Report>(job.data).Text;
+export const coded: CodedQueue<"q"> = new Queue<any, any, any>("q");
+export const addCoded = () => Promise.all([coded.add("report", { Text: "plain" }), coded.add("card-2", { $aesgcm: {} })]);
