@@ -132,7 +132,10 @@ func (c *coder) codec() (Codec, error) {
 	if known := c.known.Load(); known != nil {
 		return *known, nil
 	}
-	got := c.get()
+	var got Codec
+	if err := guarded("codec: the function that returns it", func() error { got = c.get(); return nil }); err != nil {
+		return nil, err
+	}
 	if got == nil {
 		return nil, errors.New("codec: it is nil: set it before the task is used")
 	}
@@ -187,13 +190,25 @@ func (c *coder) encodeResult(queue string, result any) ([]byte, error) {
 
 // decodeResult reads what is stored of a result.
 func decodeResult[R any](c *coder, queue string, value []byte, into *R) error {
-	if _, none := any(into).(*None); !none {
+	if !isNothing(into, value) {
 		var err error
 		if value, err = c.decode(value, Coded{Queue: queue, Part: PartResult}); err != nil {
 			return err
 		}
 	}
 	return decodeValue(value, into)
+}
+
+// isNothing is true for the result of a task that has none, which is not
+// encoded: also when a handle reads it that does not know its type.
+func isNothing(into any, value []byte) bool {
+	switch into.(type) {
+	case *None:
+		return true
+	case *json.RawMessage:
+		return string(value) == "null"
+	}
+	return false
 }
 
 // final makes an error unrecoverable, unless it is one that another worker may

@@ -204,8 +204,16 @@ func TestPlainJobsOfATaskWithACodec(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "SECRET", got.Text)
 	none := bullmq.NewTask[note, bullmq.None](bullmq.Spec{Queue: notesQueue, Name: "none", Codec: use(bullmq.AESGCM(key("k")).OnlyEncrypted())}, nil)
-	_, err = bullmqtest.Work(t, none, bullmq.NoResult(func(context.Context, *bullmq.Job[note]) error { return nil }), note{})
+	nothing := bullmq.NoResult(func(context.Context, *bullmq.Job[note]) error { return nil })
+	_, err = bullmqtest.Work(t, none, nothing, note{})
 	require.NoError(t, err)
+	env, ctx := bullmqtest.Start(t), soon(t)
+	trees, err := env.Client.AddFlows(ctx, none.Node(note{}))
+	require.NoError(t, err)
+	run(t, env, notesQueue, func(w *bullmq.Worker) { none.Handle(w, nothing) })
+	text, err := trees[0].Result(ctx)
+	require.NoError(t, err)
+	require.Equal(t, "null", string(text))
 }
 
 // An envelope is bound to its place, and read under any of the keys.
@@ -358,6 +366,8 @@ func TestCodecsThatAreSetLate(t *testing.T) {
 	require.Zero(t, asked.Load())
 	_, err := task.Add(ctx, env.Client, note{})
 	require.ErrorContains(t, err, "set it before the task is used")
+	_, err = notes(nil, func(s *bullmq.Spec) { s.Codec = func() bullmq.Codec { panic("no settings") } }).Add(ctx, env.Client, note{})
+	require.ErrorContains(t, err, "codec: the function that returns it panicked: no settings")
 	c = bullmq.Gzip(0)
 	for range 3 {
 		_, err = task.Add(ctx, env.Client, note{Text: long})
