@@ -30,6 +30,25 @@ func (j *ActiveJob) AddChildren(ctx context.Context, step string, slots ...Slot)
 	return Do(ctx, j, step, func(ctx context.Context) error { return j.addChildren(ctx, step, slots) })
 }
 
+// AddChildrenTo is AddChildren and then the results of all of the job's children,
+// as read reads them. While some are not finished it returns an error with which
+// the handler makes its job wait for them.
+func AddChildrenTo[P, C any](ctx context.Context, job *Job[P], step string, children []Slot, read func(*Children) (C, error)) (C, error) {
+	var none C
+	if err := job.AddChildren(ctx, step, children...); err != nil {
+		return none, err
+	}
+	all, err := job.Children(ctx)
+	if err != nil {
+		return none, err
+	}
+	in, err := read(all)
+	if err != nil {
+		return none, err
+	}
+	return in, nil
+}
+
 func (j *ActiveJob) addChildren(ctx context.Context, step string, slots []Slot) error {
 	var p problems
 	nodes := fill(j.slots, slots, &p)

@@ -14,6 +14,9 @@ func (f *file) flow(q *model.Queue, t *model.Task) {
 		f.flowStruct(t)
 		f.resultsStruct(t)
 	}
+	if t.Grows() {
+		f.addChildren(t)
+	}
 	if t.InFlow() {
 		f.node(q, t)
 	}
@@ -117,6 +120,19 @@ func (f *file) resultsStruct(t *model.Task) {
 	f.Func().Id("read"+name).Params(jen.Id("c").Op("*").Add(runtime("Children"))).Params(jen.Id("in").Id(name), jen.Err().Error()).Block(
 		jen.Err().Op("=").Add(all),
 		jen.Return(jen.Id("in"), jen.Err()),
+	)
+	f.Line()
+}
+
+// addChildren writes what adds children to a job while it is worked on.
+func (f *file) addChildren(t *model.Task) {
+	name := "Add" + t.GoName + "Children"
+	f.say(prose(fmt.Sprintf("%s adds children to the job of task %s that is being worked on, once for each step, and returns the results of all of its children. "+
+		"While some are not finished it returns an error with which the handler makes its job wait for them: then it is run again.", name, called(t.Name)), model.Deprecation(t.Doc)))
+	f.Func().Id(name).Params(
+		jen.Id("ctx").Qual("context", "Context"), jen.Id("job").Op("*").Add(runtime("Job")).Types(f.payload(t)), jen.Id("step").String(), jen.Id("f").Id(t.GoName+"Flow"),
+	).Params(jen.Id(t.GoName+"Results"), jen.Error()).Block(
+		jen.Return(runtime("AddChildrenTo").Call(jen.Id("ctx"), jen.Id("job"), jen.Id("step"), jen.Id("f").Dot("slots").Call(), jen.Id("read"+t.GoName+"Results"))),
 	)
 	f.Line()
 }

@@ -42,6 +42,9 @@ func (t *Task) Declares() []string {
 	} else {
 		names = append(names, "EnqueueMany"+n)
 	}
+	if t.Grows() {
+		names = append(names, "Add"+n+"Children")
+	}
 	if t.InFlow() {
 		names = append(names, n+"Node", "Flow"+n)
 	}

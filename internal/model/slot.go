@@ -76,6 +76,13 @@ func PolicyOf(option string) Policy {
 // Parent is true when jobs of the task wait for children.
 func (t *Task) Parent() bool { return len(t.Slots) > 0 }
 
+// Grows is true when a handler of the task can add children to its own job with
+// their types: when none of its slots is full from the beginning, and it waits
+// for all that are added.
+func (t *Task) Grows() bool {
+	return t.Parent() && !t.Early() && !slices.ContainsFunc(t.Slots, func(s *Slot) bool { return s.Kind == One })
+}
+
 // InFlow is true when jobs of the task are parents or children.
 func (t *Task) InFlow() bool { return t.Child || t.Parent() }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -339,6 +340,45 @@ func TestFlowAcrossOutputs(t *testing.T) {
 	lines, err := h.Result(ctx)
 	require.NoError(t, err)
 	require.Equal(t, 6, lines)
+}
+
+// A handler adds children to its own job, and runs again with their results.
+func TestChildrenAddedByTheHandler(t *testing.T) {
+	t.Parallel()
+	env := bullmqtest.Start(t)
+	ctx := deadline(t)
+	var drawn, runs atomic.Int32
+	waits := make(chan struct{})
+	work(t, env, partsgen.PartsQueue, func(w *bullmq.Worker) {
+		partsgen.HandleDraw(w, func(_ context.Context, job *bullmq.Job[parts.Draw]) (parts.Drawing, error) {
+			drawn.Add(1)
+			<-waits
+			return parts.Drawing{Lines: strings.Fields(job.Data.What)}, nil
+		})
+	})
+	work(t, env, wholegen.BooksQueue, func(w *bullmq.Worker) {
+		wholegen.HandleBind(w, func(ctx context.Context, job *bullmq.Job[whole.Bind], in wholegen.BindResults) (int, error) {
+			first := runs.Add(1) == 1
+			if first != (len(in.Drawings) == 0) {
+				return 0, bullmq.Unrecoverable(fmt.Errorf("run %d has %d drawings", runs.Load(), len(in.Drawings)))
+			}
+			in, err := wholegen.AddBindChildren(ctx, job, "draw", wholegen.BindFlow{
+				Drawings: []partsgen.DrawNode{partsgen.FlowDraw(parts.Draw{What: "a b"}), partsgen.FlowDraw(parts.Draw{What: "c d e"})},
+			})
+			if err != nil {
+				close(waits)
+				return 0, err
+			}
+			return 10*len(in.Drawings[0].Lines) + len(in.Drawings[1].Lines), nil
+		})
+	})
+	h, err := wholegen.EnqueueBind(ctx, env.Client, whole.Bind{}, wholegen.BindFlow{})
+	require.NoError(t, err)
+	lines, err := h.Result(ctx)
+	require.NoError(t, err)
+	require.Equal(t, 23, lines, "in their order")
+	require.EqualValues(t, 2, drawn.Load(), "added once")
+	require.EqualValues(t, 2, runs.Load())
 }
 
 // A handler that is not there is told when the worker starts.
