@@ -369,15 +369,20 @@ func TestC095PausedQueue(t *testing.T) {
 func TestC077RateLimitFromAHandler(t *testing.T) {
 	t.Parallel()
 	k := newKit(t, testredis.Any(t))
+	var seen recorder
+	h := k.add("a", Attempts(1))
+	next := k.add("b")
 	k.worker(func(ctx context.Context, job *Job[greet]) (greeting, error) {
-		if job.Starts <= 3 {
+		seen.note(job.Data.Name)
+		if job.Starts <= 3 && job.Data.Name == "a" {
 			return greeting{}, RateLimited(20 * time.Millisecond)
 		}
 		return hello(ctx, job)
 	}, Limit(1000, time.Second))
-	h := k.add("a", Attempts(1))
 	require.Equal(t, greeting{"hello a", 1}, k.result(h))
 	require.Equal(t, 1, k.record(h.ID).AttemptsMade)
+	k.result(next)
+	require.Equal(t, []string{"a", "a", "a", "a", "b"}, seen.all())
 }
 
 func TestRateLimitBoundsStarts(t *testing.T) {
