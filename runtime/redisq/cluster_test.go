@@ -1,7 +1,6 @@
 package redisq
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -28,21 +27,20 @@ func TestCallsWhileASlotMoves(t *testing.T) {
 
 	before, err := vectors.Snapshot(ctx, nodes.Masters[0].Client(t))
 	require.NoError(t, err)
-	refused := 0
+	moved, refused := 0, 0
 	nodes.Migrate(0, 0, 1, func() {
-		if len(keysOf(t, nodes.Masters[0])) == 0 {
-			return // all is moved, and nobody was told yet
+		moved++
+		if moved%4 != 1 { // a call is tried again for a while
+			return
 		}
-		short, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
-		defer cancel()
-		_, err := s.Add(short, "q", plainJobs(1))
+		_, err := s.Add(ctx, "q", plainJobs(1))
 		require.True(t, storage.Transient(err), "%v", err)
 		require.NotErrorIs(t, err, storage.ErrUncertain)
-		_, err = s.Settle(short, "q", settleAt(1, completed(taken.Jobs[0].ID)))
-		require.Error(t, err)
+		_, err = s.Settle(ctx, "q", settleAt(1, completed(taken.Jobs[0].ID)))
+		require.True(t, storage.Transient(err), "%v", err)
 		refused++
 	})
-	require.Greater(t, refused, 5)
+	require.GreaterOrEqual(t, refused, 2)
 	after, err := vectors.Snapshot(ctx, nodes.Masters[1].Client(t))
 	require.NoError(t, err)
 	for key, e := range after { // they run out meanwhile
@@ -57,13 +55,6 @@ func TestCallsWhileASlotMoves(t *testing.T) {
 	problems, err := audit.Check(ctx, nodes.Masters[1].Client(t), "{3560}")
 	require.NoError(t, err)
 	require.Empty(t, problems)
-}
-
-func keysOf(t *testing.T, s *testredis.Server) []string {
-	t.Helper()
-	keys, err := s.Client(t).Keys(t.Context(), "*").Result()
-	require.NoError(t, err)
-	return keys
 }
 
 // Events are read on from whichever node has them now.
@@ -91,5 +82,5 @@ func TestEventsAfterAFailover(t *testing.T) {
 		more, err = s.ReadEvents(ctx, "q", read[1].Cursor, time.Second)
 		return err == nil
 	}, 20*time.Second, time.Millisecond)
-	require.Len(t, more, 2)
+	require.GreaterOrEqual(t, len(more), 2)
 }
