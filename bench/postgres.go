@@ -47,9 +47,9 @@ func startPostgres(ctx context.Context) (*postgres, error) {
 		return nil, err
 	}
 	data := filepath.Join(dir, "data")
-	make := exec.CommandContext(ctx, initdb, "--pgdata", data, "--username", "bench", "--auth", "trust", "--encoding", "UTF8", "--locale", "C", "--no-sync")
-	make.SysProcAttr, make.Dir = as, dir
-	if out, err := make.CombinedOutput(); err != nil {
+	create := exec.CommandContext(ctx, initdb, "--pgdata", data, "--username", "bench", "--auth", "trust", "--encoding", "UTF8", "--locale", "C", "--no-sync")
+	create.SysProcAttr, create.Dir = as, dir
+	if out, err := create.CombinedOutput(); err != nil {
 		_ = os.RemoveAll(dir)
 		return nil, fmt.Errorf("initdb: %w: %s", err, out)
 	}
