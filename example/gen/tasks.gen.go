@@ -69,6 +69,14 @@ func readFindCopiesResults(c *bullmq.Children) (in FindCopiesResults, err error)
 	return in, err
 }
 
+// AddFindCopiesChildren adds children to the job of task find-copies that is
+// being worked on, once for each step, and returns the results of all of its
+// children. While some are not finished it returns an error with which the
+// handler makes its job wait for them: then it is run again.
+func AddFindCopiesChildren(ctx context.Context, job *bullmq.Job[tasks.FindCopies], step string, f FindCopiesFlow) (FindCopiesResults, error) {
+	return bullmq.AddChildrenTo(ctx, job, step, f.slots(), readFindCopiesResults)
+}
+
 // FindCopiesNode is a job of task find-copies in a flow.
 type FindCopiesNode struct {
 	*bullmq.Node
