@@ -317,7 +317,7 @@ func TestAdvancingGivesUp(t *testing.T) {
 	k.client, err = NewClient(flaky, WithLogger(quiet()))
 	require.NoError(t, err)
 	problems := &recorder{}
-	k.worker(hello, LockDuration(300*time.Millisecond), WithHooks(Hooks{Error: func(err error) { problems.note(err.Error()) }}))
+	k.worker(hello, LockDuration(2*time.Second), WithHooks(Hooks{Error: func(err error) { problems.note(err.Error()) }}))
 	_, err = k.client.Queue("greetings").Schedule(k.ctx, "s", ScheduleSpec{Every: time.Hour}, "greet", greet{Name: "x"})
 	require.NoError(t, err)
 	k.settled(map[State]int{StateCompleted: 1})
