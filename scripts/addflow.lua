@@ -12,6 +12,7 @@
 local now, n, min = tonumber(ARGV[3]), tonumber(ARGV[7]), math.min
 local queues, parents = {}, {}
 local at, keys = {}, {} -- where each job begins, and its key
+local number, up = {}, {} -- of the queue of each job, and its parent
 local there, closed = {}, {} -- whether it exists; whether nothing below it is to be added
 local a = 8
 for i = 1, tonumber(ARGV[5]) do
@@ -23,11 +24,13 @@ for i = 1, tonumber(ARGV[6]) do
   a = a + 3
 end
 for i = 1, n do
-  at[i] = a
-  keys[i] = queues[tonumber(ARGV[a])].b .. ARGV[a + 8]
+  local k = tonumber(ARGV[a])
+  local q = queues[k]
+  at[i], number[i], up[i] = a, k, parents[tonumber(ARGV[a + 1])]
+  keys[i] = q.b .. ARGV[a + 8]
+  q.count = q.count + 1
   a = a + 4 + ARGV[a + 3]
 end
-local function parent_of(i) return parents[tonumber(ARGV[at[i] + 1])] end
 
 -- Marks the jobs that exist, and those below one that is to be left as it is. Jobs with fresh ids are many, and asked for together.
 local function look()
@@ -35,9 +38,10 @@ local function look()
   for low = 1, n, 1000 do some = some + rc('EXISTS', unpack(keys, low, min(low + 999, n))) end
   if some == 0 then return false end
   for i = 1, n do
-    local p = parent_of(i)
+    local p = up[i]
     if p and closed[p.node] then
       closed[i] = true
+      queues[number[i]].count = queues[number[i]].count - 1
     else
       there[i] = rc('EXISTS', keys[i]) == 1
       closed[i] = there[i] and string.find(ARGV[at[i] + 4], 'o', 1, true) ~= nil
@@ -51,14 +55,14 @@ local function refused()
   for k = 1, #parents do
     if parents[k].node == 0 and rc('EXISTS', parents[k].key) == 0 then
       for i = 1, n do
-        if parent_of(i) == parents[k] then return { '-5', int(i) } end
+        if up[i] == parents[k] then return { '-5', int(i) } end
       end
     end
   end
   if not look() then return end
   local own = {} -- the jobs before this one
   for i = 1, n do
-    local p = parent_of(i)
+    local p = up[i]
     if p and there[i] then
       local old = rc('HGET', keys[i], 'parentKey')
       if old and old ~= '' and old ~= p.key and (own[old] or rc('EXISTS', old) == 1) then return { '-7', int(i) } end
@@ -69,24 +73,14 @@ end
 local no = refused()
 if no then return no end
 
-local function left_out(i)
-  local p = parent_of(i)
-  return p and closed[p.node] or false
-end
-
-local function open_queues()
-  for i = 1, n do
-    if not left_out(i) then
-      local q = queues[tonumber(ARGV[at[i]])]
-      q.count = q.count + 1
-    end
-  end
-  for k = 1, #queues do
-    local b, count = queues[k].b, queues[k].count
-    local meta = rc('HMGET', b .. 'meta', 'paused', 'concurrency', 'opts.maxLenEvents')
-    queues[k] = L.intake(b, meta, meta[3], ARGV[4], {})
-    queues[k].count = count
-    if count > 0 then rc('INCRBY', b .. 'id', int(count)) end
+for k = 1, #queues do
+  local b, count = queues[k].b, queues[k].count
+  local meta = rc('HMGET', b .. 'meta', 'paused', 'concurrency', 'opts.maxLenEvents')
+  queues[k] = L.intake(b, meta, meta[3], ARGV[4], {})
+  queues[k].count = count
+  if count > 0 then
+    rc('INCRBY', b .. 'id', int(count))
+    if not meta[3] then queues[k].max = L.max_events(b) end
   end
 end
 
@@ -98,17 +92,23 @@ local function flush()
   end
 end
 
--- Adds job i, which is child of p; returns a note if there is one already.
+-- What a child keeps of its parent. Most children of one have the same.
+local function link(p, policy)
+  local json = p[policy]
+  if not json then
+    json = p.head .. (policy == '' and '}' or ',"' .. policy .. '":true}')
+    p[policy] = json
+  end
+  return json
+end
+
+-- Adds job i, which is child of p; returns its id if there is one already.
 local node = {}
 local function add(i, p, late)
   local x = at[i]
-  local q, policy = queues[tonumber(ARGV[x])], ARGV[x + 2]
+  local q, policy = queues[number[i]], ARGV[x + 2]
   node.pkey, node.parent, node.there = nil, nil, there[i]
-  if p then
-    local key = 'json' .. policy -- most children of a parent have the same
-    p[key] = p[key] or p.head .. (policy == '' and '}' or ',"' .. policy .. '":true}')
-    node.pkey, node.parent = p.key, p[key]
-  end
+  if p then node.pkey, node.parent = p.key, link(p, policy) end
   local id, _, note = L.take_in(q, x + 8, 0, node)
   if not note then
     if p then
@@ -123,18 +123,39 @@ local function add(i, p, late)
   return id
 end
 
-open_queues()
+-- The same for a new child that begins at once, without options of its own that matter here: the most of the jobs of most flows.
+local function add_plain(i, p)
+  local x = at[i]
+  local q, key, id, name = queues[number[i]], keys[i], ARGV[x + 8], ARGV[x + 5]
+  rc('HSET', key, 'name', name, 'data', ARGV[x + 6], 'opts', ARGV[x + 7], 'timestamp', q.time, 'delay', '0', 'priority', '0',
+    'parentKey', p.key, 'parent', link(p, ARGV[x + 2]))
+  rc('XADD', q.events, '*', 'event', 'added', 'jobId', id, 'name', name)
+  rc('XADD', q.events, '*', 'event', 'waiting', 'jobId', id)
+  q.back[#q.back + 1], q.wake = id, true
+  local children = p.children
+  if not children then
+    children = {}
+    p.children = children
+  end
+  children[#children + 1] = key
+end
+
 local reply, late = { '0' }, {}
 local function say(i, why, id)
   local r = #reply
   reply[r + 1], reply[r + 2], reply[r + 3] = int(i), why, id
 end
 for i = 1, n do
-  if left_out(i) then
+  local p = up[i]
+  if p and closed[p.node] then
     say(i, '2', '')
   else
-    local id = add(i, parent_of(i), late)
-    if id then say(i, '1', id) end
+    if p and ARGV[at[i] + 4] == 'if' and not there[i] then
+      add_plain(i, p)
+    else
+      local id = add(i, p, late)
+      if id then say(i, '1', id) end
+    end
     if i % 500 == 0 then flush() end -- Lua puts no more than some thousands of arguments on its stack
   end
 end
