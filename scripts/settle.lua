@@ -1,8 +1,8 @@
 -- lazy: outcome again metrics delayed marker report
 -- Settles jobs that were taken, and takes others, in one call.
 --
--- Whatever is common to many jobs is done once for all. A job is settled in bulk if it is completed, has no children, no parent, no
--- deduplication id and no steps, and is kept as the call says; the others follow one after the other in the order given, but those that go back to
+-- Whatever is common to many jobs is done once for all. A job is settled in bulk if it is completed, has no children, no deduplication
+-- id and no steps, and is kept as the call says; one with a parent only if nothing else is in the call. The others follow one after the other in the order given, but those that go back to
 -- wait last, from the last to the first, so that the first stands first in line. The state after the call is the one that settling
 -- them singly in that order leaves. Due jobs are made to wait before all this if one is retried at once, and after it if any are to
 -- be taken.
@@ -64,6 +64,7 @@ if n > completed then
   -- The jobs that are settled one by one, which of them are in `active` until then, and where the extras of each begin.
   local single, s, alone, extra, x = {}, 0, {}, {}, 3 * n + 10
   local seen = {} -- ids
+  local pure = count ~= 0 and not string.find(kinds, '[^c]')
 
   local function refuse(i, code)
     refused[r + 1], refused[r + 2] = i, code
@@ -114,8 +115,9 @@ if n > completed then
     return left
   end
 
-  -- Completes v jobs in bulk, if they are kept; writes their events in any case. `made` has the attempts of those that made more than one.
-  local function complete(ids, keys, values, made, v)
+  -- Completes v jobs in bulk, if they are kept; writes their events in any case. `made` has the attempts of those that made more than one,
+  -- `parents` those of children, and `links` what they keep of them. A parent is looked at once for children of it that stand together.
+  local function complete(ids, keys, values, made, parents, links, v)
     if count ~= 0 then
       local z = {}
       for i = 1, v do
@@ -128,8 +130,26 @@ if n > completed then
       meta[5] = '10000'
       rc('HSET', B .. 'meta', 'opts.maxLenEvents', meta[5])
     end
-    for i = 1, v - 1 do rc('XADD', events, '*', 'event', 'completed', 'jobId', ids[i], 'returnvalue', values[i], 'prev', 'active') end
-    rc('XADD', events, 'MAXLEN', '~', meta[5], '*', 'event', 'completed', 'jobId', ids[v], 'returnvalue', values[v], 'prev', 'active')
+    local told = false
+    for i = 1, v do
+      local id, value = ids[i], values[i]
+      local parent = parents[id]
+      if parent then
+        if rc('SREM', parent .. ':dependencies', keys[i]) == 1 then
+          rc('HSET', parent .. ':processed', keys[i], value)
+          told = true
+        end
+        if told and (i == v or parents[ids[i + 1]] ~= parent) then
+          if rc('SCARD', parent .. ':dependencies') == 0 then cold().tell_parent(parent, links[id], tonumber(now)) end
+          told = false
+        end
+      end
+      if i < v then
+        rc('XADD', events, '*', 'event', 'completed', 'jobId', id, 'returnvalue', value, 'prev', 'active')
+      else
+        rc('XADD', events, 'MAXLEN', '~', meta[5], '*', 'event', 'completed', 'jobId', id, 'returnvalue', value, 'prev', 'active')
+      end
+    end
     completed = completed + v
   end
 
@@ -150,11 +170,13 @@ if n > completed then
     end
     local held = rc('MGET', unpack(locks))
     local more = rc('EXISTS', unpack(kin)) > 0
+    local families = pure and not more -- children are completed in bulk: no job of the call may be the parent of another
 
     -- The places of those that leave `active`; of whose locks are released; and of what can be done in bulk. The lists of keys and locks
     -- close up over those that fall out.
     local at, l, free, u = {}, 0, {}, 0
     local ids, values, made, v = {}, {}, {}, 0
+    local parents, links = {}, {}
     for i = low, high do
       local j, a = i - low + 1, 3 * i + 13
       local id, own, kind, key = ARGV[a], ARGV[a + 1], byte(kinds, i), keys[j]
@@ -174,9 +196,13 @@ if n > completed then
       else
         local bulk = kind == 99
         if bulk and len ~= usual then
-          local h = rc('HMGET', key, 'parentKey', 'deid', 'gen:steps', 'atm')
-          if h[4] then made[id] = h[4] + 1 .. '' end
-          bulk = not (h[1] or h[2] or h[3])
+          local h = rc('HMGET', key, 'parentKey', 'parent', 'deid', 'gen:steps', 'atm')
+          if h[5] then made[id] = h[5] + 1 .. '' end
+          if h[3] or h[4] or h[1] and not families then
+            bulk = false
+          elseif h[1] and h[1] ~= '' then
+            parents[id], links[id] = h[1], h[2]
+          end
         elseif kind == 102 or kind == 114 or kind == 100 then -- f, r, d
           cold().note_failure(key, ARGV[a + 2], ARGV[x], ARGV[x + 1])
         end
@@ -225,7 +251,7 @@ if n > completed then
       u = u + v
     end
     if u > 0 then rc('DEL', unpack(locks, 1, u)) end
-    if v > 0 then complete(ids, keys, values, made, v) end
+    if v > 0 then complete(ids, keys, values, made, parents, links, v) end
   end
 
   if string.find(kinds, 'r', 1, true) then -- jobs that are due stand before a retried one in line

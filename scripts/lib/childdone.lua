@@ -9,11 +9,16 @@ local function place(pkey, parent)
   return p.queueKey .. ':', tostring(p.id), policy
 end
 
+-- Releases a parent, known by what a child keeps of it, if it waits for children and has none pending.
+function L.tell_parent(pkey, parent, now)
+  local pb, pid = place(pkey, parent)
+  L.release_parent(pb, pid, now)
+end
+
 function L.child_completed(key, pkey, parent, value, now)
   if rc('SREM', pkey .. ':dependencies', key) == 0 then return end
   rc('HSET', pkey .. ':processed', key, value)
-  local pb, pid = place(pkey, parent)
-  L.release_parent(pb, pid, now)
+  L.tell_parent(pkey, parent, now)
 end
 
 -- Lets the parent fail when a worker takes it next. One that waits for its children, or for its time, is made to wait for a worker.
