@@ -2,7 +2,7 @@
 -- Settles jobs that were taken, and takes others, in one call.
 --
 -- Whatever is common to many jobs is done once for all. A job is settled in bulk if it is completed, has no children, no deduplication
--- id and no steps, and is kept as the call says; one with a parent only if nothing else is in the call. The others follow one after the other in the order given, but those that go back to
+-- id and no steps, and is kept as the call says; one with a parent only if all of the call can be. The others follow one after the other in the order given, but those that go back to
 -- wait last, from the last to the first, so that the first stands first in line. The state after the call is the one that settling
 -- them singly in that order leaves. Due jobs are made to wait before all this if one is retried at once, and after it if any are to
 -- be taken.
@@ -19,7 +19,8 @@
 --       in ms), and of k and f what 13 to 15 are of c
 -- Reply, flat: how long no job may start (ms), when the next delayed one is due (ms), how many jobs were not settled, place and code
 --       of each of these, and then of each job taken: its id, how many values follow, and these: the fields of its hash, name and value;
---       or 0, and of a new job without delay and priority only the values of name, data, opts and timestamp.
+--       or 0, and of a new job without delay and priority only the values of name, data, opts and timestamp; or 1, and of such a child
+--       these and the values of parentKey and parent.
 -- Codes: -1 no job, -2 no lock, -3 not active, -4 pending children, -6 locked with another token, -9 failed children, 1 no such child
 local now, wanted, token, worker, kinds = ARGV[3], tonumber(ARGV[4]), ARGV[5], ARGV[7], ARGV[12]
 local count, age, limit = tonumber(ARGV[13]), tonumber(ARGV[14]), tonumber(ARGV[15])
@@ -222,6 +223,22 @@ if n > completed then
       end
     end
 
+    if s > 0 and next(parents) then -- others may put jobs in line, where released parents go: children take their turns among them
+      local w = 0
+      for i = 1, v do
+        local id = ids[i]
+        if parents[id] then
+          s = s + 1
+          single[s] = at[id]
+        else
+          w = w + 1
+          ids[w], keys[w], values[w] = id, keys[i], values[i]
+        end
+      end
+      v = w
+      table.sort(single)
+    end
+
     if l > 0 and leave_active(at, l) > 0 then -- some were not there: they lose their lock and nothing else is done
       local w, t, lost = 0, 0, {}
       for i = 1, v do
@@ -372,14 +389,20 @@ if want > 0 then
       local key = B .. id
       if token ~= '0' then rc('SET', key .. ':lock', token, 'PX', ARGV[6]) end
       rc('XADD', events, '*', 'event', 'active', 'jobId', id, 'prev', 'waiting')
-      local h = rc('HLEN', key) == 6 and rc('HMGET', key, 'name', 'data', 'opts', 'timestamp', 'delay', 'priority')
-      if h and h[1] and h[2] and h[3] and h[4] and h[5] == '0' and h[6] == '0' then
+      local len = rc('HLEN', key)
+      local h = len == 6 and rc('HMGET', key, 'name', 'data', 'opts', 'timestamp', 'delay', 'priority')
+        or len == 8 and rc('HMGET', key, 'name', 'data', 'opts', 'timestamp', 'delay', 'priority', 'parentKey', 'parent')
+      if h and h[1] and h[2] and h[3] and h[4] and h[5] == '0' and h[6] == '0' and (len == 6 or h[7] and h[8]) then
         if worker == '' then
           rc('HSET', key, 'processedOn', now, 'ats', '1')
         else
           rc('HSET', key, 'processedOn', now, 'ats', '1', 'pb', worker)
         end
         out[o + 1], out[o + 2], out[o + 3], out[o + 4], out[o + 5], out[o + 6] = id, 0, h[1], h[2], h[3], h[4]
+        if len == 8 then
+          out[o + 2], out[o + 7], out[o + 8] = 1, h[7], h[8]
+          o = o + 2
+        end
         o, counted = o + 6, counted + 1
       else
         rc('HSET', key, 'processedOn', now)

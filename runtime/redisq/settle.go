@@ -208,7 +208,12 @@ func parseSettled(out []string, queue string, req *storage.SettleRequest) (*stor
 		case size == 0 && len(out) >= 6:
 			reply.Jobs = append(reply.Jobs, freshRecord(out, req.Worker, now))
 			out = out[6:]
-		case size > 0 && len(out) >= 2+size:
+		case size == 1 && len(out) >= 8: // a child
+			r := freshRecord(out, req.Worker, now)
+			r.ParentKey, r.Parent = out[6], []byte(out[7])
+			reply.Jobs = append(reply.Jobs, r)
+			out = out[8:]
+		case size > 1 && len(out) >= 2+size:
 			r := newRecord(out[0], out[2:2+size])
 			reply.Jobs = append(reply.Jobs, &r)
 			out = out[2+size:]

@@ -218,6 +218,9 @@ func newScenario(seed uint64) *scenario {
 	if sc.chance(30) { // one more settlement of some
 		sc.settle = append(sc.settle, sc.settlement(oneOf(rnd, ids...), "tok", ids), sc.settlement("nobody", "tok", ids))
 	}
+	if sc.chance(40) {
+		sc.family(ids)
+	}
 	rnd.Shuffle(len(sc.settle), func(i, j int) { sc.settle[i], sc.settle[j] = sc.settle[j], sc.settle[i] })
 	return sc
 }
@@ -417,6 +420,9 @@ func (sc *scenario) waitingJobs() {
 		if sc.chance(20) {
 			job.Hash["ats"] = "2"
 		}
+		if sc.chance(30) {
+			job.Hash["parentKey"], job.Hash["parent"] = "bull:p:P0", `{"id":"P0","queueKey":"bull:p"}`
+		}
 		switch sc.rnd.IntN(6) {
 		case 0, 1, 2:
 			sc.push("q:wait", id)
@@ -451,6 +457,18 @@ func (sc *scenario) finished() {
 
 var keeps = []storage.Keep{
 	{}, {}, {}, {Remove: true}, {Count: 2}, {Count: 5, Age: 30 * time.Second}, {Age: 40 * time.Second, Limit: 1}, {Age: time.Hour},
+}
+
+// family makes all jobs complete in the usual way, none with children of its
+// own, so that children among them are completed in bulk.
+func (sc *scenario) family(ids []string) {
+	for _, id := range ids {
+		delete(sc.before, "bull:q:"+id+":dependencies")
+		delete(sc.before, "bull:q:"+id+":unsuccessful")
+	}
+	for i := range sc.settle {
+		sc.settle[i].Kind, sc.settle[i].Keep = storage.Completed, sc.usual
+	}
 }
 
 func (sc *scenario) settlement(id, token string, all []string) storage.Settlement {
