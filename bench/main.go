@@ -2,7 +2,7 @@
 // one private Redis server, with River on a private PostgreSQL, and with the
 // least that the same data costs.
 //
-//	go run .            quick: under 10 minutes
+//	go run .            quick: about 4 minutes
 //	go run . -full      three times as many jobs, and backlogs
 //	go run . -works work-50 -rounds 3 -contenders ours,limit
 //	go run . -soak 1h   one worker under steady load, its memory watched
@@ -26,8 +26,8 @@ import (
 )
 
 var (
-	full    = flag.Bool("full", false, "three times as many jobs, and backlogs: under 30 minutes")
-	quick   = flag.Bool("quick", true, "the default: under 10 minutes")
+	full    = flag.Bool("full", false, "three times as many jobs, and backlogs: about 10 minutes")
+	quick   = flag.Bool("quick", true, "the default: about 4 minutes")
 	rounds  = flag.Int("rounds", 5, "how often each contender does each work")
 	only    = flag.String("works", "", "names of works, separated by commas; all if empty")
 	who     = flag.String("contenders", "", "names of contenders, separated by commas; all if empty")
