@@ -22,14 +22,14 @@ func TestGarbageDoesNotStopAWorker(t *testing.T) {
 		{"opts": "{"}, {"opts": "[]"}, {"opts": "null"}, {"opts": `"x"`}, {"opts": `{"stackTraceLimit":-3,"attempts":"9","kl":-1}`},
 		{"opts": `{"attempts":2,"backoff":{"type":"exponential","delay":-1e300}}`}, {"opts": `{"removeOnFail":{"age":-1,"count":1e300},"attempts":-5}`},
 		{"data": "{"}, {"data": "null"}, {"data": `"\ud800"`}, {"data": ""}, {"name": ""}, {"name": "nobody's"}, {"name": "a:b"},
-		{"timestamp": "x"}, {"timestamp": "99999999999999999999"}, {"priority": "-1"}, {"delay": "NaN"}, {"attemptsMade": "x", "atm": "99999999999999999999"},
+		{"timestamp": "x"}, {"timestamp": "99999999999999999999"}, {"priority": "-1"}, {"delay": "NaN"}, {"attemptsMade": "x", "atm": "99999999999999999999"}, {"atm": "x"}, {"atm": "1.5"},
 		{"stacktrace": "{", "failedReason": "\xff"}, {"ats": "x"}, {"parent": "{", "parentKey": "bull:greetings:P"}, {"parent": `{"fpof":1}`, "parentKey": "nowhere"},
 		{"parent": "null", "parentKey": ""}, {"deid": "none"}, {"rjk": "gone"}, {"rjk": ""}, {"defa": "\x00"}, {"stc": "x"}, {"tm": "{"},
 	}
 	pipe := rdb.Pipeline()
 	for i, fields := range garbage {
 		for _, fails := range []string{"", "1"} {
-			key := fmt.Sprint("bull:greetings:g", i, fails)
+			key := fmt.Sprintf("bull:greetings:g%d-%s", i, fails)
 			pipe.HSet(k.ctx, key, good)
 			if fails != "" {
 				pipe.HSet(k.ctx, key, "data", `{"name":"x","fail":9}`)

@@ -82,23 +82,11 @@ if n > completed then
       at[id] = nil
       return 0
     end
-    local left, rest, t = n, {}, 0
-    local tail = rc('RPOP', active, n) or {}
-    for i = #tail, 1, -1 do
-      local id = tail[i]
-      if at[id] then
-        at[id], left = nil, left - 1
-      else
-        t = t + 1
-        rest[t] = id
-      end
-    end
-    if t > 0 then rc('RPUSH', active, unpack(rest)) end
-    if left > 12 then
-      local all = rc('LRANGE', active, 0, -1)
-      rest, t = {}, 0
-      for i = 1, #all do
-        local id = all[i]
+    local left = n
+    local function others(list, first, last, step) -- those of a list that are not to leave, and how many
+      local rest, t = {}, 0
+      for i = first, last, step do
+        local id = list[i]
         if at[id] then
           at[id], left = nil, left - 1
         else
@@ -106,6 +94,14 @@ if n > completed then
           rest[t] = id
         end
       end
+      return rest, t
+    end
+    local tail = rc('RPOP', active, n) or {}
+    local rest, t = others(tail, #tail, 1, -1)
+    if t > 0 then rc('RPUSH', active, unpack(rest)) end
+    if left > 12 then
+      local all = rc('LRANGE', active, 0, -1)
+      rest, t = others(all, 1, #all, 1)
       rc('DEL', active)
       for i = 1, t, 1000 do rc('RPUSH', active, unpack(rest, i, min(i + 999, t))) end
     elseif left > 0 then
@@ -198,11 +194,13 @@ if n > completed then
         local bulk = kind == 99
         if bulk and len ~= usual then
           local h = rc('HMGET', key, 'parentKey', 'parent', 'deid', 'gen:steps', 'atm')
-          if h[5] then made[id] = h[5] + 1 .. '' end
-          if h[3] or h[4] or h[1] and not families then
+          local atm = h[5]
+          local counts = not atm or #atm < 15 and string.find(atm, '^[1-9]%d*$') -- any other is counted as HINCRBY does, or begun anew
+          if h[3] or h[4] or h[1] and not families or not counts then
             bulk = false
-          elseif h[1] and h[1] ~= '' then
-            parents[id], links[id] = h[1], h[2]
+          else
+            if atm then made[id] = int(atm + 1) end
+            if h[1] and h[1] ~= '' then parents[id], links[id] = h[1], h[2] end
           end
         elseif kind == 102 or kind == 114 or kind == 100 then -- f, r, d
           cold().note_failure(key, ARGV[a + 2], ARGV[x], ARGV[x + 1])

@@ -563,3 +563,26 @@ func TestSettleIsWholeWhenMemoryIsShort(t *testing.T) {
 		require.Len(t, reply.Jobs, 2)
 	}
 }
+
+// A counter of attempts that is no number is begun anew, and does not keep the
+// other jobs of the call from being settled.
+func TestSettleCountsAttemptsThatAreNoNumber(t *testing.T) {
+	t.Parallel()
+	onServers(t, nil, func(b *bench) {
+		stored := map[string]string{"a": "x", "b": "1.5", "c": "99999999999999999999", "d": "0", "e": "41", "f": "-1"}
+		counted := map[string]string{"a": "1", "b": "1", "c": "1", "d": "1", "e": "42", "f": "0"}
+		req := &storage.SettleRequest{Now: time.UnixMilli(settleTime), Take: len(stored), Token: "t", Worker: "w", Lock: time.Minute}
+		settle := &storage.SettleRequest{Now: req.Now, Token: "u", Worker: "w", Lock: time.Minute}
+		for id, atm := range stored {
+			b.waiting("q", "wait", id)
+			b.do("hset", "bull:q:"+id, "atm", atm)
+			settle.Settle = append(settle.Settle, storage.Settlement{ID: id, Token: "t", Kind: storage.Completed, Value: []byte("1")})
+		}
+		require.Len(t, b.mustSettle(req).Jobs, len(stored))
+		b.settleAll(settle)
+		for id, want := range counted {
+			require.Equal(t, want, b.hash("q", id)["atm"], stored[id])
+			require.Equal(t, "1", b.hash("q", id)["returnvalue"])
+		}
+	})
+}
