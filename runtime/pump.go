@@ -92,7 +92,7 @@ func (p *pump) request(c *call) {
 	w := p.w
 	c.req = storage.SettleRequest{
 		Now: w.now(), Take: c.asked, Worker: w.cfg.name, Lock: w.cfg.lock, MetricPoints: w.cfg.metricPoints,
-		Token: w.id + ":" + strconv.FormatUint(p.calls.Add(1), 10), Settle: c.req.Settle[:0],
+		Token: w.id + ":" + strconv.FormatUint(p.calls.Add(1), 36), Settle: c.req.Settle[:0],
 	}
 	if w.cfg.limit.Max > 0 {
 		c.req.Limit = &storage.RateLimit{Max: w.cfg.limit.Max, Per: w.cfg.limit.Per}

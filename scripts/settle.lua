@@ -9,36 +9,43 @@
 --
 -- KEYS  1 a key of the queue
 -- ARGV  1 base  2 mode  3 now (ms)  4 how many to take  5 token to take with ('0': no locks)  6 time of locks (ms)
---       7 the worker's name, or ''  8, 9 the worker's rate limit: jobs, ms; or ''  10 minutes of metrics to keep, or 0
---       11 '1' if the answer to the same call was lost  12 a letter for each job to be settled:
---            c completed, kept as 13 to 15 say   k completed, kept otherwise   f failed   r retry now   d retry later   u delayed
+--       7 the worker's name, or ''  8 a letter for each job to be settled:
+--            c completed, kept as 9 says   k completed, kept otherwise   f failed   r retry now   d retry later   u delayed
 --            w back to wait   p wait for children
---       13 to 15 of c: how many are kept (-1: all, 0: none), for how long (ms; 0: ever), how many of the old ones go at a time
---       16... of each job: id, token, and its value (c, k), reason (f, r, d) or child (p)
+--       9 what is kept of c: '' all, or how many (-1: all, 0: none), for how long (ms; 0: ever), how many of the old ones go at a time
+--       10 '' or what few calls have: the worker's rate limit, jobs and ms, each of which may be empty; minutes of metrics to keep, or 0;
+--            1 if the answer to the same call was lost, or 0
+--       11... of each job: id, token, and its value (c, k), reason (f, r, d) or child (p)
 --       then of each job that is no c: stack, telemetry context, number (f: its attempts, r: 1 to be first in line, d and u: delay
---       in ms), and of k and f what 13 to 15 are of c
+--       in ms), and of k and f how many are kept, for how long, and how many go at a time
 -- Reply, flat: how long no job may start (ms), when the next delayed one is due (ms), how many jobs were not settled, place and code
---       of each of these, and then of each job taken: its id, how many values follow, and these: the fields of its hash, name and value;
---       or 0, and of a new job without delay and priority only the values of name, data, opts and timestamp; or 1, and of such a child
---       these and the values of parentKey and parent.
+--       of each of these, and then of each job taken: of a new one that waited without delay and priority its id and the values of
+--       name, data, opts and timestamp; of any other '', its id, how many values follow, and these: the fields of its hash, name and
+--       value; or 1, and of a new child the values of name, data, opts, timestamp, parentKey and parent.
 -- Codes: -1 no job, -2 no lock, -3 not active, -4 pending children, -6 locked with another token, -9 failed children, 1 no such child
-local now, wanted, token, worker, kinds = ARGV[3], tonumber(ARGV[4]), ARGV[5], ARGV[7], ARGV[12]
-local count, age, limit = tonumber(ARGV[13]), tonumber(ARGV[14]), tonumber(ARGV[15])
-local n, again = #kinds, ARGV[11] == '1'
+local A = ARGV
+local now, wanted, token, worker, kinds, n = A[3], tonumber(A[4]), A[5], A[7], A[8], #A[8]
+local count, age, limit, most, per, points, again = -1, 0, 1000, '', '', '0', '0'
+if A[9] ~= '' then
+  count, age, limit = string.match(A[9], '^(%S+) (%S+) (%S+)$')
+  count, age, limit = tonumber(count), tonumber(age), tonumber(limit)
+end
+if A[10] ~= '' then most, per, points, again = string.match(A[10], '^(%S*) (%S*) (%S+) (%S+)$') end
+again = again == '1'
 local active, events, limiter = B .. 'active', B .. 'events', B .. 'limiter'
 local min, byte = math.min, string.byte
-local meta = rc('HMGET', B .. 'meta', 'paused', 'concurrency', 'max', 'duration', 'opts.maxLenEvents')
+local meta = rc('HMGET', B .. 'meta', 'paused', 'concurrency', 'max', 'opts.maxLenEvents')
 local completed, failed, others = 0, 0, 0 -- how many were settled, and how
 local refused, r -- places and codes, and how many of both
 -- A job that is taken by a worker with a name has 9 fields, or else 8: any other number means that something has happened to it.
 local usual = worker == '' and 8 or 9
 
 -- A single job that can be settled in bulk: the same as below, without what many need.
-if n == 1 and kinds == 'c' and ARGV[17] ~= '0' and meta[5] and not again then
-  local id, value = ARGV[16], ARGV[18]
+if n == 1 and kinds == 'c' and A[12] ~= '0' and meta[4] and not again then
+  local id, value = A[11], A[13]
   local key = B .. id
   local lock, kin = key .. ':lock'
-  if rc('GET', lock) == ARGV[17] and rc('HLEN', key) == usual then
+  if rc('GET', lock) == A[12] and rc('HLEN', key) == usual then
     if count == 0 then
       kin = rc('EXISTS', key .. ':dependencies', key .. ':unsuccessful', key .. ':logs', key .. ':processed', key .. ':failed')
     else
@@ -53,7 +60,7 @@ if n == 1 and kinds == 'c' and ARGV[17] ~= '0' and meta[5] and not again then
         rc('HSET', key, 'returnvalue', value, 'finishedOn', now, 'atm', '1')
         rc('ZADD', B .. 'completed', now, id)
       end
-      rc('XADD', events, 'MAXLEN', '~', meta[5], '*', 'event', 'completed', 'jobId', id, 'returnvalue', value, 'prev', 'active')
+      rc('XADD', events, 'MAXLEN', '~', meta[4], '*', 'event', 'completed', 'jobId', id, 'returnvalue', value, 'prev', 'active')
       completed = 1
       if count > 0 or age > 0 then cold().retain(B, 'completed', now, count, age, limit, 1) end
     end
@@ -63,20 +70,21 @@ end
 if n > completed then
   refused, r = {}, 0
   -- The jobs that are settled one by one, which of them are in `active` until then, and where the extras of each begin.
-  local single, s, alone, extra, x = {}, 0, {}, {}, 3 * n + 10
+  local single, s, alone, extra, x = {}, 0, {}, {}, 3 * n + 5
   local seen = {} -- ids
-  local pure = count ~= 0 and not string.find(kinds, '[^c]')
+  local alike = not string.find(kinds, '[^c]') -- all are completed
+  local pure = alike and count ~= 0
 
   local function refuse(i, code)
     refused[r + 1], refused[r + 2] = i, code
     r = r + 2
   end
 
-  -- Takes the n ids of a table out of `active`. Jobs of one batch often are the tail of the list: it is popped, and what else was in it put back. What
-  -- is not there is looked for, or filtered out of the whole list if that is much. Those that were found leave the table, which is of ids
-  -- and places. Returns how many were not.
-  local function leave_active(at, n)
-    if n == 1 then
+  -- Takes the n ids of a table out of `active`, of which `tail` was popped. Jobs of one batch often are the tail of the list: what else
+  -- was in it is put back. What is not there is looked for, or filtered out of the whole list if that is much. Those that were found
+  -- leave the table, which is of ids and places. Returns how many were not.
+  local function leave_active(at, n, tail)
+    if n == 1 and not tail then
       local id = next(at)
       if rc('LREM', active, -1, id) == 0 then return 1 end
       at[id] = nil
@@ -96,7 +104,7 @@ if n > completed then
       end
       return rest, t
     end
-    local tail = rc('RPOP', active, n) or {}
+    tail = tail or rc('RPOP', active, n) or {}
     local rest, t = others(tail, #tail, 1, -1)
     if t > 0 then rc('RPUSH', active, unpack(rest)) end
     if left > 12 then
@@ -123,9 +131,9 @@ if n > completed then
       end
       rc('ZADD', B .. 'completed', unpack(z))
     end
-    if not meta[5] then
-      meta[5] = '10000'
-      rc('HSET', B .. 'meta', 'opts.maxLenEvents', meta[5])
+    if not meta[4] then
+      meta[4] = '10000'
+      rc('HSET', B .. 'meta', 'opts.maxLenEvents', meta[4])
     end
     local told = false
     for i = 1, v do
@@ -144,10 +152,47 @@ if n > completed then
       if i < v then
         rc('XADD', events, '*', 'event', 'completed', 'jobId', id, 'returnvalue', value, 'prev', 'active')
       else
-        rc('XADD', events, 'MAXLEN', '~', meta[5], '*', 'event', 'completed', 'jobId', id, 'returnvalue', value, 'prev', 'active')
+        rc('XADD', events, 'MAXLEN', '~', meta[4], '*', 'event', 'completed', 'jobId', id, 'returnvalue', value, 'prev', 'active')
       end
     end
     completed = completed + v
+  end
+
+  -- Completes the m jobs from a place on, which are plain ones, if they are the tail of `active`: the same as below, without what others
+  -- need. Or else returns what was popped.
+  local function settle_plain(low, m, keys, locks)
+    local tail = rc('RPOP', active, m) or {}
+    local from, i = 3 * low + 5, 1
+    while i <= m and tail[i] == A[from + 3 * i] do i = i + 1 end
+    if i <= m then -- they may be there in another order
+      local there = {}
+      for j = i, m do there[tail[j] or 0] = true end
+      for j = i, m do
+        local id = A[from + 3 * j]
+        if not there[id] then return tail end
+        there[id] = nil
+      end
+    end
+    rc('SREM', B .. 'stalled', unpack(tail))
+    local z = {}
+    for i = 1, m do
+      local a = from + 3 * i
+      local id, value = A[a], A[a + 2]
+      if count == 0 then
+        locks[m + i] = keys[i]
+      else
+        rc('HSET', keys[i], 'returnvalue', value, 'finishedOn', now, 'atm', '1')
+        z[2 * i - 1], z[2 * i] = now, id
+      end
+      if i < m then
+        rc('XADD', events, '*', 'event', 'completed', 'jobId', id, 'returnvalue', value, 'prev', 'active')
+      else
+        rc('XADD', events, 'MAXLEN', '~', meta[4], '*', 'event', 'completed', 'jobId', id, 'returnvalue', value, 'prev', 'active')
+      end
+    end
+    if count ~= 0 then rc('ZADD', B .. 'completed', unpack(z)) end
+    rc('DEL', unpack(locks))
+    completed = completed + m
   end
 
   -- Settles in bulk what can be of the jobs in some places, and notes the others in `single`. Lua puts no more than some thousands of
@@ -155,7 +200,7 @@ if n > completed then
   local function settle_bulk(low, high)
     local keys, locks, kin, k = {}, {}, {}, 0
     for i = low, high do
-      local key = B .. ARGV[3 * i + 13]
+      local key = B .. A[3 * i + 8]
       local j = i - low + 1
       keys[j], locks[j] = key, key .. ':lock'
       kin[k + 1], kin[k + 2] = key .. ':dependencies', key .. ':unsuccessful'
@@ -169,19 +214,29 @@ if n > completed then
     local more = rc('EXISTS', unpack(kin)) > 0
     local families = pure and not more -- children are completed in bulk: no job of the call may be the parent of another
 
+    local plain, tail = 0 -- how many of the first jobs have nothing unusual, and are locked as they should
+    if alike and meta[4] and not more then
+      local m, a = high - low + 1, 3 * low + 9
+      while plain < m and held[plain + 1] == A[a] and rc('HLEN', keys[plain + 1]) == usual do plain, a = plain + 1, a + 3 end
+      if plain == m then
+        tail = settle_plain(low, m, keys, locks)
+        if not tail then return end
+      end
+    end
+
     -- The places of those that leave `active`; of whose locks are released; and of what can be done in bulk. The lists of keys and locks
     -- close up over those that fall out.
     local at, l, free, u = {}, 0, {}, 0
     local ids, values, made, v = {}, {}, {}, 0
     local parents, links = {}, {}
     for i = low, high do
-      local j, a = i - low + 1, 3 * i + 13
-      local id, own, kind, key = ARGV[a], ARGV[a + 1], byte(kinds, i), keys[j]
+      local j, a = i - low + 1, 3 * i + 8
+      local id, own, kind, key = A[a], A[a + 1], byte(kinds, i), keys[j]
       if kind ~= 99 then -- c
         x = x + 6
         extra[i] = x
       end
-      local len = rc('HLEN', key)
+      local len = j <= plain and usual or rc('HLEN', key)
       if len == 0 then
         refuse(i, -1)
       elseif at[id] or seen[id] or kind == 112 -- p
@@ -203,11 +258,11 @@ if n > completed then
             if h[1] and h[1] ~= '' then parents[id], links[id] = h[1], h[2] end
           end
         elseif kind == 102 or kind == 114 or kind == 100 then -- f, r, d
-          cold().note_failure(key, ARGV[a + 2], ARGV[x], ARGV[x + 1])
+          cold().note_failure(key, A[a + 2], A[x], A[x + 1])
         end
         if bulk then
           v = v + 1
-          ids[v], keys[v], values[v] = id, key, ARGV[a + 2]
+          ids[v], keys[v], values[v] = id, key, A[a + 2]
         else
           s = s + 1
           single[s] = i
@@ -237,7 +292,7 @@ if n > completed then
       table.sort(single)
     end
 
-    if l > 0 and leave_active(at, l) > 0 then -- some were not there: they lose their lock and nothing else is done
+    if l > 0 and leave_active(at, l, tail) > 0 then -- some were not there: they lose their lock and nothing else is done
       local w, t, lost = 0, 0, {}
       for i = 1, v do
         if not at[ids[i]] then
@@ -281,8 +336,8 @@ if n > completed then
     for j = #back, 1, -1 do first[#first + 1] = back[j] end
     for j = 1, s do
       local i = first[j]
-      local kind, a = string.sub(kinds, i, i), 3 * i + 13
-      local code = cold().settle(B, kind, ARGV[a], ARGV[a + 1], ARGV[a + 2], extra[i], now, alone[i], count, age, limit)
+      local kind, a = string.sub(kinds, i, i), 3 * i + 8
+      local code = cold().settle(B, kind, A[a], A[a + 1], A[a + 2], extra[i], now, alone[i], count, age, limit)
       if code then
         refuse(i, code)
       elseif kind == 'c' or kind == 'k' then
@@ -296,8 +351,8 @@ if n > completed then
   end
   if again then r = cold().forgive(B, kinds, refused, r, extra, now, count, age) end
 end
-local points = tonumber(ARGV[10])
-if points > 0 then
+if points ~= '0' then
+  points = tonumber(points)
   if completed > 0 then cold().count_finished(B, 'completed', now, points, completed) end
   if failed > 0 then cold().count_finished(B, 'failed', now, points, failed) end
 end
@@ -308,18 +363,19 @@ if r then
   for i = 1, r do out[3 + i] = refused[i] end
 end
 local taken, limited, due, blocked = 0, 0, 0, false
-local want, max = wanted, meta[3] or ARGV[8] ~= '' and ARGV[8]
+local want, max = wanted, meta[3] or most ~= '' and most
+local locked, lasting = token ~= '0', A[6]
 
 if L and L.back then
   -- A job that went back because of a limit would be the next one taken: where no maximum is set, the count of a limit set by hand is one.
   local used, ttl = tonumber(rc('GET', limiter) or 0), rc('PTTL', limiter)
   if ttl > 0 and used >= tonumber(max or 9007199254740991) then limited = ttl end
 end
-if again and want > 0 and token ~= '0' then
+if again and want > 0 and locked then
   local found = cold().taken_before(B, token)
   for i = 1, #found do
     local key = B .. found[i]
-    rc('PEXPIRE', key .. ':lock', ARGV[6])
+    rc('PEXPIRE', key .. ':lock', lasting)
     o = cold().report(out, o, found[i], key)
   end
   taken = #found
@@ -362,6 +418,7 @@ if want > 0 then
     local moved = ask == 1 and rc('RPOPLPUSH', B .. 'wait', active) -- is in `active` already
     local ids = ask == 1 and {moved or nil} or rc('RPOP', B .. 'wait', ask) or {}
     local g = #ids
+    local w = g -- of which that many waited without a priority
     if g < ask then
       local best = rc('ZPOPMIN', B .. 'prioritized', ask - g)
       if #best < 2 * (ask - g) then
@@ -377,6 +434,7 @@ if want > 0 then
       if byte(ids[i]) == 48 and byte(ids[i], 2) == 58 then -- '0:...', the marker of a very old version
         if moved then rc('LREM', active, 1, ids[i]) end
         table.remove(ids, i)
+        if i <= w then w = w - 1 end
       end
     end
     local counted = 0
@@ -385,23 +443,32 @@ if want > 0 then
     for i = 1, g do
       local id = ids[i]
       local key = B .. id
-      if token ~= '0' then rc('SET', key .. ':lock', token, 'PX', ARGV[6]) end
+      if locked then rc('SET', key .. ':lock', token, 'PX', lasting) end
       rc('XADD', events, '*', 'event', 'active', 'jobId', id, 'prev', 'waiting')
-      local len = rc('HLEN', key)
-      local h = len == 6 and rc('HMGET', key, 'name', 'data', 'opts', 'timestamp', 'delay', 'priority')
-        or len == 8 and rc('HMGET', key, 'name', 'data', 'opts', 'timestamp', 'delay', 'priority', 'parentKey', 'parent')
-      if h and h[1] and h[2] and h[3] and h[4] and h[5] == '0' and h[6] == '0' and (len == 6 or h[7] and h[8]) then
+      local len, h = rc('HLEN', key)
+      if i > w then
+        h = false
+      elseif len == 6 then -- what every job has: these, and delay and priority, which mean nothing for one that waits
+        h = rc('HMGET', key, 'name', 'data', 'opts', 'timestamp')
+      elseif len == 8 then
+        h = rc('HMGET', key, 'name', 'data', 'opts', 'timestamp', 'parentKey', 'parent', 'delay', 'priority')
+        if not (h[5] and h[6] and h[7] and h[8]) then h = false end
+      end
+      if h and h[1] and h[2] and h[3] and h[4] then
         if worker == '' then
           rc('HSET', key, 'processedOn', now, 'ats', '1')
         else
           rc('HSET', key, 'processedOn', now, 'ats', '1', 'pb', worker)
         end
-        out[o + 1], out[o + 2], out[o + 3], out[o + 4], out[o + 5], out[o + 6] = id, 0, h[1], h[2], h[3], h[4]
         if len == 8 then
-          out[o + 2], out[o + 7], out[o + 8] = 1, h[7], h[8]
-          o = o + 2
+          out[o + 1], out[o + 2], out[o + 3] = '', id, 1
+          for j = 1, 6 do out[o + 3 + j] = h[j] end
+          o = o + 9
+        else
+          out[o + 1], out[o + 2], out[o + 3], out[o + 4], out[o + 5] = id, h[1], h[2], h[3], h[4]
+          o = o + 5
         end
-        o, counted = o + 6, counted + 1
+        counted = counted + 1
       else
         rc('HSET', key, 'processedOn', now)
         if worker ~= '' then rc('HSET', key, 'pb', worker) end
@@ -412,7 +479,7 @@ if want > 0 then
     end
     if max and counted > 0 then
       if rc('INCRBY', limiter, counted) == counted then
-        local time = tonumber(ARGV[9] ~= '' and ARGV[9] or meta[4] or 0)
+        local time = tonumber(per ~= '' and per or rc('HGET', B .. 'meta', 'duration') or 0)
         rc('PEXPIRE', limiter, int(math.floor(math.abs(time))))
       end
       if room then room = room - counted end

@@ -44,8 +44,19 @@ type policy struct {
 	limit int   // how many old ones go at a time
 }
 
+// keepAll is the policy that the script assumes where none is given.
+var keepAll = policy{count: -1, limit: 1000}
+
+// text is the policy as one argument.
+func (p policy) text() string {
+	if p == keepAll {
+		return ""
+	}
+	return strconv.Itoa(p.count) + " " + strconv.FormatInt(p.age, 10) + " " + strconv.Itoa(p.limit)
+}
+
 func policyOf(k *storage.Keep) policy {
-	p := policy{count: -1, limit: 1000}
+	p := keepAll
 	if k.Remove {
 		p.count = 0
 		return p
@@ -64,7 +75,7 @@ func policyOf(k *storage.Keep) policy {
 
 // commonPolicy is a policy that most completed jobs of a request have, if there is one.
 func commonPolicy(jobs []storage.Settlement) policy {
-	best, lead := policy{count: -1, limit: 1000}, 0
+	best, lead := keepAll, 0
 	for i := range jobs {
 		if jobs[i].Kind != storage.Completed {
 			continue
@@ -105,17 +116,9 @@ func settleArgs(req *storage.SettleRequest) ([]any, error) {
 			others++
 		}
 	}
-	limitMax, limitPer := "", ""
-	if req.Limit != nil {
-		limitMax, limitPer = strconv.Itoa(req.Limit.Max), strconv.FormatInt(max(1, req.Limit.Per.Milliseconds()), 10)
-	}
-	again := ""
-	if req.Again {
-		again = "1"
-	}
-	args := make([]any, headArgs, headArgs+13+3*len(kinds)+extrasPerJob*others)
+	args := make([]any, headArgs, headArgs+8+3*len(kinds)+extrasPerJob*others)
 	args = append(args, req.Now.UnixMilli(), max(0, req.Take), &req.Token, req.Lock.Milliseconds(), &req.Worker,
-		limitMax, limitPer, max(0, req.MetricPoints), again, kinds, common.count, common.age, common.limit)
+		kinds, common.text(), rareTerms(req))
 	for i := range req.Settle {
 		st := &req.Settle[i]
 		args = append(args, &st.ID, &st.Token, settledValue(st))
@@ -173,6 +176,22 @@ func appendExtras(args []any, st *storage.Settlement) []any {
 	return append(args, st.Stack, &st.Telemetry, number, p.count, p.age, p.limit)
 }
 
+// rareTerms is one argument for what few calls have: each argument costs the
+// server a microsecond.
+func rareTerms(req *storage.SettleRequest) string {
+	if req.Limit == nil && req.MetricPoints <= 0 && !req.Again {
+		return ""
+	}
+	most, per, again := "", "", "0"
+	if req.Limit != nil {
+		most, per = strconv.Itoa(req.Limit.Max), strconv.FormatInt(max(1, req.Limit.Per.Milliseconds()), 10)
+	}
+	if req.Again {
+		again = "1"
+	}
+	return most + " " + per + " " + strconv.Itoa(max(0, req.MetricPoints)) + " " + again
+}
+
 var errShort = errors.New("it is too short")
 
 // parseSettled reads the script's reply, a flat list.
@@ -200,23 +219,29 @@ func parseSettled(out []string, queue string, req *storage.SettleRequest) (*stor
 	reply.Jobs = make([]*storage.Record, 0, req.Take)
 	now := time.UnixMilli(req.Now.UnixMilli())
 	for len(out) > 0 {
-		size := 0
-		if len(out) > 1 {
-			size = parseInt(out[1])
+		if out[0] != "" {
+			if len(out) < 5 {
+				return nil, errShort
+			}
+			reply.Jobs = append(reply.Jobs, freshRecord(out[0], out[1:], req.Worker, now))
+			out = out[5:]
+			continue
 		}
+		if len(out) < 3 {
+			return nil, errShort
+		}
+		id, size := out[1], parseInt(out[2])
+		out = out[3:]
 		switch {
-		case size == 0 && len(out) >= 6:
-			reply.Jobs = append(reply.Jobs, freshRecord(out, req.Worker, now))
-			out = out[6:]
-		case size == 1 && len(out) >= 8: // a child
-			r := freshRecord(out, req.Worker, now)
-			r.ParentKey, r.Parent = out[6], []byte(out[7])
+		case size == 1 && len(out) >= 6: // a new child
+			r := freshRecord(id, out, req.Worker, now)
+			r.ParentKey, r.Parent = out[4], []byte(out[5])
 			reply.Jobs = append(reply.Jobs, r)
-			out = out[8:]
-		case size > 1 && len(out) >= 2+size:
-			r := newRecord(out[0], out[2:2+size])
+			out = out[6:]
+		case size != 1 && size >= 0 && len(out) >= size:
+			r := newRecord(id, out[:size])
 			reply.Jobs = append(reply.Jobs, &r)
-			out = out[2+size:]
+			out = out[size:]
 		default:
 			return nil, errShort
 		}
@@ -227,10 +252,10 @@ func parseSettled(out []string, queue string, req *storage.SettleRequest) (*stor
 // freshRecord makes a record of a job that was never taken before and has
 // neither delay nor priority, of which the script tells only what else its
 // producer wrote.
-func freshRecord(f []string, worker string, now time.Time) *storage.Record {
+func freshRecord(id string, f []string, worker string, now time.Time) *storage.Record {
 	return &storage.Record{
-		ID: f[0], Name: f[2], Data: []byte(f[3]), Opts: []byte(f[4]),
-		Timestamp: parseTime(f[5]), AttemptsStarted: 1, ProcessedOn: now, ProcessedBy: worker,
+		ID: id, Name: f[0], Data: []byte(f[1]), Opts: []byte(f[2]),
+		Timestamp: parseTime(f[3]), AttemptsStarted: 1, ProcessedOn: now, ProcessedBy: worker,
 	}
 }
 

@@ -66,7 +66,7 @@ func (b *bench) fields(id string) map[string]string {
 func TestTakeTellsAllOfAJob(t *testing.T) {
 	t.Parallel()
 	onServers(t, nil, func(b *bench) {
-		b.do("hset", "bull:q:1", "name", "mail", "data", `{"a":1}`, "opts", `{"x":[]}`, "timestamp", "1000", "delay", "7", "priority", "0")
+		b.do("hset", "bull:q:1", "name", "mail", "data", `{"a":1}`, "opts", `{"x":[]}`, "timestamp", "1000", "delay", "0", "priority", "0")
 		b.do("hset", "bull:q:2", "name", "old", "data", "", "opts", "{}", "timestamp", "1000", "delay", "0", "priority", "0",
 			"atm", "1", "ats", "1", "failedReason", "boom", "color", "red", "pb", "other")
 		b.do("lpush", "bull:q:wait", "1", "2")
@@ -77,7 +77,7 @@ func TestTakeTellsAllOfAJob(t *testing.T) {
 		require.Equal(t, []*storage.Record{
 			{
 				ID: "1", Name: "mail", Data: []byte(`{"a":1}`), Opts: []byte(`{"x":[]}`), Timestamp: time.UnixMilli(1000),
-				Delay: 7 * time.Millisecond, AttemptsStarted: 1, ProcessedOn: now, ProcessedBy: "w",
+				AttemptsStarted: 1, ProcessedOn: now, ProcessedBy: "w",
 			},
 			{
 				ID: "2", Name: "old", Data: []byte{}, Opts: []byte("{}"), Timestamp: time.UnixMilli(1000), AttemptsMade: 1, AttemptsStarted: 2,
