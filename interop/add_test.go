@@ -165,7 +165,7 @@ func idVerdicts(c *cell) {
 func largeIDs(c *cell) {
 	p := c.producer.listen()
 	for _, n := range []string{"99999999", "299999999", "999999999999"} {
-		require.NoError(c, c.rdb.Set(c.ctx, "bull:"+p.queue+":id", n, 0).Err())
+		require.NoError(c, c.rdb.Set(c.ctx, c.base(p.queue)+":id", n, 0).Err())
 		plain := p.add("n", "plain", nil)
 		urgent := p.add("n", "urgent", Args{"priority": 1})
 		delayed := p.add("n", "delayed", Args{"delay": 1})

@@ -68,10 +68,10 @@ func dedupThrottle(c *cell) {
 	p.result(id)
 	require.Equal(c, id, w.add("n", 2, opts), "the time outlives the job")
 	c.dropped(id, 1)
-	ttl, err := c.rdb.PTTL(c.ctx, "bull:"+p.queue+":de:x").Result()
+	ttl, err := c.rdb.PTTL(c.ctx, c.base(p.queue)+":de:x").Result()
 	require.NoError(c, err)
 	require.Positive(c, ttl)
-	require.NoError(c, c.rdb.Del(c.ctx, "bull:"+p.queue+":de:x").Err()) // as when it is over
+	require.NoError(c, c.rdb.Del(c.ctx, c.base(p.queue)+":de:x").Err()) // as when it is over
 	require.NotEqual(c, id, w.add("n", 3, opts))
 }
 
@@ -120,7 +120,7 @@ func dedupStale(c *cell) {
 	p, w := c.producer, c.consumer
 	opts := dedupBy("x", nil)
 	id := p.add("n", 1, opts)
-	require.NoError(c, c.rdb.Del(c.ctx, "bull:"+p.queue+":"+id).Err())
+	require.NoError(c, c.rdb.Del(c.ctx, c.base(p.queue)+":"+id).Err())
 	require.NotEqual(c, id, w.add("n", 2, opts))
 }
 

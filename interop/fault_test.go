@@ -36,15 +36,15 @@ func killedWorker(c *cell) {
 func (c *cell) victim() *Peer {
 	c.Helper()
 	if c.goFirst {
-		return StartNode(c, c.lib, c.url)
+		return StartNode(c, c.lib, c.url, Prefix(c.prefix))
 	}
-	return StartGo(c, c.url)
+	return StartGo(c, c.url, Prefix(c.prefix))
 }
 
 // expire lets the lock of a job, and the pause between stalled checks, run out.
 func (c *cell) expire(o *on, id string) {
 	c.Helper()
-	base := "bull:" + o.queue + ":"
+	base := c.base(o.queue) + ":"
 	require.NoError(c, c.rdb.Del(c.ctx, base+id+":lock", base+"stalled-check").Err())
 }
 

@@ -43,7 +43,7 @@ func (c *cell) family() *family {
 }
 
 // childKey is how a parent refers to a child.
-func (f *family) childKey(id string) string { return "bull:" + f.mine.queue + ":" + id }
+func (f *family) childKey(id string) string { return f.base(f.mine.queue) + ":" + id }
 
 // work lets the second side work both queues. A parent waits for its children
 // and returns their values.
@@ -77,7 +77,7 @@ func flowWorked(c *cell) {
 	inner := c.producer.queue + ":" + tree.Children[3].Job.ID
 	same(c.T, Args{
 		f.childKey("a"): "fine", f.childKey("b"): "fine", f.childKey("c"): "fine",
-		"bull:" + inner: Args{f.childKey("d"): "fine"},
+		c.base(inner): Args{f.childKey("d"): "fine"},
 	}, c.producer.result(tree.Job.ID))
 }
 
@@ -127,7 +127,7 @@ func flowPolicies(c *cell) {
 			"children": []Args{{"name": "bad", "queueName": f.mine.queue, "opts": opts}},
 		}})
 		child := tree.Children[0].Job.ID
-		stored := Args{"id": tree.Job.ID, "queueKey": "bull:" + c.producer.queue}
+		stored := Args{"id": tree.Job.ID, "queueKey": c.base(c.producer.queue)}
 		if policy != "" {
 			stored[flags[policy]] = true
 		}
@@ -192,7 +192,7 @@ func flowBelow(c *cell) {
 	f := c.family()
 	parent, release := f.running()
 	f.theirs.do("flow.add", Args{"flow": Args{
-		"name": "middle", "queueName": f.mine.queue, "opts": Args{"parent": Args{"id": parent, "queue": "bull:" + c.producer.queue}},
+		"name": "middle", "queueName": f.mine.queue, "opts": Args{"parent": Args{"id": parent, "queue": c.base(c.producer.queue)}},
 		"children": []Args{{"name": "good", "queueName": f.mine.queue}},
 	}})
 	release()
@@ -216,7 +216,7 @@ func failureClimbs(c *cell) {
 	middle := tree.Children[0]
 	bottom := f.childKey(middle.Children[0].Job.ID)
 	top := c.producer.saw("failed", tree.Job.ID)
-	require.Equal(c, "child bull:"+c.producer.queue+":"+middle.Job.ID+" failed", top.Field("failedReason"))
+	require.Equal(c, "child "+c.base(c.producer.queue)+":"+middle.Job.ID+" failed", top.Field("failedReason"))
 	require.Equal(c, "child "+bottom+" failed", c.producer.job(middle.Job.ID).FailedReason)
 	require.Equal(c, "sorry", f.theirs.job(middle.Children[0].Job.ID).FailedReason)
 }
@@ -233,7 +233,7 @@ func (f *family) running() (parent string, release func()) {
 
 func (f *family) addChild(o *on, name, parent string, opts Args) string {
 	f.Helper()
-	all := Args{"parent": Args{"id": parent, "queue": "bull:" + f.producer.queue}}
+	all := Args{"parent": Args{"id": parent, "queue": f.base(f.producer.queue)}}
 	maps.Copy(all, opts)
 	return o.add(name, nil, all)
 }
@@ -359,7 +359,7 @@ func removedChildren(c *cell) {
 }
 
 func noParent(c *cell) {
-	opts := Args{"parent": Args{"id": "no-such-job", "queue": "bull:" + c.producer.queue}}
+	opts := Args{"parent": Args{"id": "no-such-job", "queue": c.base(c.producer.queue)}}
 	for _, o := range []*on{c.producer, c.consumer} {
 		_, err := o.tryAdd("n", nil, opts)
 		require.ErrorContains(c, err, "parent", o.peer.Name)

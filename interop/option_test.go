@@ -123,7 +123,7 @@ var flags = map[string]string{
 
 func childOptions(c *cell) {
 	parents, _ := c.pair(name("parents"))
-	queue := "bull:" + parents.queue
+	queue := c.base(parents.queue)
 	for _, policy := range policies {
 		parent := parents.add("parent", nil, nil)
 		opts := Args{"parent": Args{"id": parent, "queue": queue}}
@@ -145,7 +145,7 @@ func unknownOptions(c *cell) {
 	p := c.producer
 	opts := Args{"attempts": 2, "myOwn": Args{"a": []any{1, "x"}}, "note": "é", "zero": 0, "off": false}
 	id := p.add("n", Args{}, opts)
-	key := "bull:" + p.queue + ":" + id
+	key := c.base(p.queue) + ":" + id
 	before, err := c.rdb.HGet(c.ctx, key, "opts").Result()
 	require.NoError(c, err)
 	c.consumer.work(script{"n": {{throws("again")}, {returns("done")}}}, nil)

@@ -89,15 +89,14 @@ func TestPeerErrors(t *testing.T) {
 // TestC053_ProtocolsOfRedis plays with each protocol version of Redis.
 func TestC053_ProtocolsOfRedis(t *testing.T) {
 	t.Parallel()
-	NeedNode(t)
-	s := testredis.Shared(t)
-	k := newKit(t, s.Client(t))
-	node := StartNode(t, Node6, s.URL())
+	at := sharedPlace(t)
+	k := newKit(t, at.keys)
+	node := StartNode(t, Node6, at.url)
 	for _, version := range []string{"2", "3"} {
-		ga := StartGo(t, s.URL()+"?protocol="+version)
+		ga := StartGo(t, at.url+"?protocol="+version)
 		for _, goFirst := range []bool{false, true} {
 			for _, play := range []func(*cell){addAndWork, retryAcross, rawReason, listings, dependencies, events} {
-				c := &cell{kit: k, lib: Node6, goFirst: goFirst, url: s.URL(), node: node, ga: ga}
+				c := &cell{kit: k, place: at, sides: sides{node, ga}, lib: Node6, goFirst: goFirst}
 				c.producer, c.consumer = c.pair(name("q"))
 				play(c)
 			}

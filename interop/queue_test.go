@@ -106,7 +106,7 @@ func (c *cell) fill() {
 	}, Args{"concurrency": 4})
 	parent := p.add("parent", nil, nil)
 	worker.held(w.queue + "p")
-	p.add("child", nil, Args{"delay": 2 * hour, "parent": Args{"id": parent, "queue": "bull:" + p.queue}})
+	p.add("child", nil, Args{"delay": 2 * hour, "parent": Args{"id": parent, "queue": c.base(p.queue)}})
 	w.release(w.queue + "p")
 	p.saw("waiting-children", parent)
 	for range 4 {
@@ -328,8 +328,12 @@ func removals(c *cell) {
 func housekeeping(c *cell) {
 	p, w := c.producer, c.consumer
 	ids := w.addMany(3, "n", nil)
-	require.NoError(c, c.rdb.LRem(c.ctx, "bull:"+p.queue+":wait", 0, ids[1]).Err())
-	require.Equal(c, 1, ask[int](p, "queue.removeOrphanedJobs", Args{"count": 100, "limit": 0}))
+	require.NoError(c, c.rdb.LRem(c.ctx, c.base(p.queue)+":wait", 0, ids[1]).Err())
+	finder := p
+	if c.cluster { // Node does not look on all servers
+		finder = c.on(c.ga, p.queue)
+	}
+	require.Equal(c, 1, ask[int](finder, "queue.removeOrphanedJobs", Args{"count": 100, "limit": 0}))
 	require.JSONEq(c, "null", string(w.do("queue.getJob", Args{"id": ids[1]})))
 	for range 300 {
 		w.addMany(1, "n", nil)

@@ -104,7 +104,7 @@ func rawReason(c *cell) {
 		id := p.add(fmt.Sprint("n", i), nil, nil)
 		w := c.consumer.work(script{fmt.Sprint("n", i): once(throws(text))}, nil)
 		require.Equal(c, text, p.saw("failed", id).Field("failedReason"))
-		stored, err := c.rdb.HGet(c.ctx, "bull:"+p.queue+":"+id, "failedReason").Result()
+		stored, err := c.rdb.HGet(c.ctx, c.base(p.queue)+":"+id, "failedReason").Result()
 		require.NoError(c, err)
 		require.Equal(c, text, stored)
 		require.Equal(c, text, p.job(id).FailedReason)
@@ -253,7 +253,7 @@ func (c *cell) removedByAge(name, option, state string, finish func(string, Args
 	for range 3 {
 		finish(name, nil)
 	}
-	key := "bull:" + c.producer.queue + ":" + state
+	key := c.base(c.producer.queue) + ":" + state
 	ids, err := c.rdb.ZRange(c.ctx, key, 0, -1).Result()
 	require.NoError(c, err)
 	for _, id := range ids {
@@ -268,7 +268,7 @@ func (c *cell) removedByAge(name, option, state string, finish func(string, Args
 func (c *cell) noLocks() {
 	c.Helper()
 	c.until("no locks", func() bool {
-		locks, err := c.rdb.Keys(c.ctx, "bull:"+c.producer.queue+":*:lock").Result()
+		locks, err := c.rdb.Keys(c.ctx, c.base(c.producer.queue)+":*:lock").Result()
 		return err == nil && len(locks) == 0
 	})
 }
@@ -302,7 +302,7 @@ func metrics(c *cell) {
 	p.saw("completed", p.add("ok", nil, nil))
 	p.saw("completed", p.add("ok", nil, nil))
 	p.saw("failed", p.add("bad", nil, nil))
-	key := "bull:" + p.queue + ":metrics:completed"
+	key := c.base(p.queue) + ":metrics:completed"
 	require.NoError(c, c.rdb.HIncrBy(c.ctx, key, "prevTS", -180_000).Err(), "three minutes pass")
 	p.work(s, Args{"metrics": Args{"maxDataPoints": 10}})
 	p.saw("completed", p.add("ok", nil, nil))

@@ -90,6 +90,34 @@ func (n *Nodes) Client(t testing.TB) *redis.ClusterClient {
 	return c
 }
 
+// URL names all masters, in the form that redis.ParseClusterURL reads.
+func (n *Nodes) URL() string {
+	url, before := n.Masters[0].URL(), "?"
+	for _, s := range n.Masters[1:] {
+		url, before = url+before+"addr="+s.Addr(), "&"
+	}
+	return url
+}
+
+// Owner is the master that has the slot of a key.
+func (n *Nodes) Owner(key string) *Server {
+	n.t.Helper()
+	ctx := context.Background()
+	slot, err := n.Masters[0].Client(n.t).ClusterKeySlot(ctx, key).Result()
+	require.NoError(n.t, err)
+	parts, err := n.Masters[0].Client(n.t).ClusterSlots(ctx).Result()
+	require.NoError(n.t, err)
+	for _, p := range parts {
+		for _, s := range n.Masters {
+			if int64(p.Start) <= slot && slot <= int64(p.End) && p.Nodes[0].Addr == s.Addr() {
+				return s
+			}
+		}
+	}
+	require.FailNow(n.t, "no master has the slot of "+key)
+	return nil
+}
+
 // Failover makes the replica take the place of the first master, as one that
 // is shut down in order does, and waits until every node knows.
 func (n *Nodes) Failover() {

@@ -9,6 +9,9 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
 
 	bullmq "github.com/bullmq-gen/bullmq-gen/runtime"
 	"github.com/bullmq-gen/bullmq-gen/runtime/redisq"
@@ -35,11 +38,11 @@ func run() error {
 	if *peers5 {
 		opts = append(opts, redisq.Peers5())
 	}
-	store, err := redisq.Open(*url, opts...)
+	store, done, err := open(*url, opts)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = store.Close() }()
+	defer done()
 	p.store = store
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	if p.client, err = bullmq.NewClient(store, bullmq.WithLogger(log), bullmq.WithClock(p.clock.now)); err != nil {
@@ -47,4 +50,20 @@ func run() error {
 	}
 	defer func() { _ = p.client.Close() }()
 	return p.serve(os.Stdin)
+}
+
+// open opens the storage; a URL with further nodes, as in
+// redis://host:1?addr=host:2, is that of a cluster.
+func open(url string, opts []redisq.Option) (store *redisq.Store, done func(), err error) {
+	if !strings.Contains(url, "addr=") {
+		store, err = redisq.Open(url, opts...)
+		return store, func() { _ = store.Close() }, err
+	}
+	o, err := redis.ParseClusterURL(url)
+	if err != nil {
+		return nil, nil, err
+	}
+	client := redis.NewClusterClient(o)
+	store, err = redisq.New(client, opts...)
+	return store, func() { _, _ = store.Close(), client.Close() }, err
 }

@@ -4,6 +4,17 @@
 
 const IORedis = require('ioredis');
 
+// connect opens a connection; a URL with further nodes, as in
+// redis://host:1?addr=host:2, is that of a cluster.
+function connect(url) {
+  const Redis = IORedis.default || IORedis;
+  const options = { maxRetriesPerRequest: null };
+  const { host, searchParams } = new URL(url);
+  const more = searchParams.getAll('addr');
+  if (!more.length) return new Redis(url, options);
+  return new Redis.Cluster([host, ...more].map(node => `redis://${node}`), { redisOptions: options });
+}
+
 class Context {
   constructor(library, url, prefix) {
     this.lib = require(library);
@@ -18,10 +29,7 @@ class Context {
 
   // connection is the one that queues and workers share; what blocks has its own.
   get connection() {
-    if (!this.shared) {
-      const Redis = IORedis.default || IORedis;
-      this.shared = new Redis(this.url, { maxRetriesPerRequest: null });
-    }
+    if (!this.shared) this.shared = connect(this.url);
     return this.shared;
   }
 
