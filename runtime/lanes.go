@@ -88,7 +88,7 @@ func (p *pump) carry(c *call, own bool) *ActiveJob {
 		run := p.took(p.ctx, c, reply)
 		var mine *ActiveJob
 		if own && len(run) > 0 {
-			mine, run = run[0], run[1:]
+			mine, run = run[len(run)-1], run[:len(run)-1] // the others start before it
 		}
 		p.startAll(run)
 		p.done(c)

@@ -158,41 +158,47 @@ if n > completed then
     completed = completed + v
   end
 
-  -- Completes the m jobs from a place on, which are plain ones, if they are the tail of `active`: the same as below, without what others
-  -- need. Or else returns what was popped.
+  -- Completes the m jobs from a place on, which are plain ones: the same as below, without what others need. If one of them is there
+  -- twice nothing is done, but that the end of `active` was popped, which is returned.
   local function settle_plain(low, m, keys, locks)
     local tail = rc('RPOP', active, m) or {}
-    local from, i = 3 * low + 5, 1
+    local ids, from, i, gone = tail, 3 * low + 5, 1
     while i <= m and tail[i] == A[from + 3 * i] do i = i + 1 end
-    if i <= m then -- they may be there in another order
-      local there = {}
-      for j = i, m do there[tail[j] or 0] = true end
-      for j = i, m do
+    if i <= m then -- they are not the end of the list, or not in this order
+      local at = {}
+      ids = {}
+      for j = 1, m do
         local id = A[from + 3 * j]
-        if not there[id] then return tail end
-        there[id] = nil
+        if at[id] then return tail end
+        ids[j], at[id] = id, j
       end
+      if leave_active(at, m, tail) > 0 then gone = at end
     end
-    rc('SREM', B .. 'stalled', unpack(tail))
-    local z = {}
+    rc('SREM', B .. 'stalled', unpack(ids))
+    local z, v = {}, 0
     for i = 1, m do
-      local a = from + 3 * i
-      local id, value = A[a], A[a + 2]
-      if count == 0 then
-        locks[m + i] = keys[i]
+      local id = ids[i]
+      if gone and gone[id] then -- it was not there: it loses its lock, and nothing else is done
+        refuse(low + i - 1, -3)
       else
-        rc('HSET', keys[i], 'returnvalue', value, 'finishedOn', now, 'atm', '1')
-        z[2 * i - 1], z[2 * i] = now, id
-      end
-      if i < m then
-        rc('XADD', events, '*', 'event', 'completed', 'jobId', id, 'returnvalue', value, 'prev', 'active')
-      else
-        rc('XADD', events, 'MAXLEN', '~', meta[4], '*', 'event', 'completed', 'jobId', id, 'returnvalue', value, 'prev', 'active')
+        local value = A[from + 3 * i + 2]
+        v = v + 1
+        if count == 0 then
+          locks[m + v] = keys[i]
+        else
+          rc('HSET', keys[i], 'returnvalue', value, 'finishedOn', now, 'atm', '1')
+          z[2 * v - 1], z[2 * v] = now, id
+        end
+        if i < m then
+          rc('XADD', events, '*', 'event', 'completed', 'jobId', id, 'returnvalue', value, 'prev', 'active')
+        else
+          rc('XADD', events, 'MAXLEN', '~', meta[4], '*', 'event', 'completed', 'jobId', id, 'returnvalue', value, 'prev', 'active')
+        end
       end
     end
-    if count ~= 0 then rc('ZADD', B .. 'completed', unpack(z)) end
+    if count ~= 0 and v > 0 then rc('ZADD', B .. 'completed', unpack(z)) end
     rc('DEL', unpack(locks))
-    completed = completed + m
+    completed = completed + v
   end
 
   -- Settles in bulk what can be of the jobs in some places, and notes the others in `single`. Lua puts no more than some thousands of
