@@ -72,6 +72,8 @@ func deferredFailure(c *cell) {
 	}
 }
 
+// lostLock has a job taken away from the second side, which ends it while the
+// first side is still at it.
 func lostLock(c *cell) {
 	p, w := c.producer.listen(), c.consumer
 	key := name("hand")
@@ -83,11 +85,13 @@ func lostLock(c *cell) {
 		c.expire(p, id)
 		p.do("worker.stalledCheck", Args{"worker": key})
 	}
-	p.work(script{"n": once(returns("second"))}, nil)
-	same(c.T, "second", p.result(id))
+	p.work(script{"n": once(holds(p.queue), returns("second"))}, nil).held(p.queue)
 	w.release(w.queue)
 	refused := map[bool]string{true: "error", false: "lockLost"}[c.goFirst]
 	first.await("that the outcome was refused", func(e *Event) bool { return e.Worker == first.key && e.Name == refused })
+	require.Equal(c, "active", p.state(id))
+	p.release(p.queue)
+	same(c.T, "second", p.result(id))
 	job := p.job(id)
 	same(c.T, "second", job.ReturnValue)
 	require.Equal(c, []int{1, 2, 1}, []int{job.AttemptsMade, job.AttemptsStart, job.StalledCounter})

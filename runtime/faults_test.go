@@ -20,32 +20,76 @@ import (
 // C003: the loser of a job learns it, and the winner's result stands.
 func TestC003LostLock(t *testing.T) {
 	t.Parallel()
-	k := newKit(t, testredis.Any(t))
-	var starts atomic.Int32
-	causes := make(chan error, 1)
-	lost := make(chan string, 1)
-	h := func(ctx context.Context, job *Job[greet]) (greeting, error) {
-		if starts.Add(1) == 1 {
+	for name, take := range map[string]func(ctx context.Context, rdb *redis.Client, lock string) error{
+		"gone": func(ctx context.Context, rdb *redis.Client, lock string) error { return rdb.Del(ctx, lock).Err() },
+		"another": func(ctx context.Context, rdb *redis.Client, lock string) error {
+			return rdb.Set(ctx, lock, "x", time.Hour).Err()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := newKit(t, testredis.Any(t))
 			rdb := k.server.Client(t)
-			rdb.Del(ctx, "bull:greetings:"+job.ID+":lock")
-			<-ctx.Done()
-			causes <- context.Cause(ctx)
-			return greeting{Text: "loser"}, nil
-		}
-		return greeting{Text: "winner"}, nil
+			var starts atomic.Int32
+			causes := make(chan error, 2)
+			lost := make(chan string, 1)
+			h := func(ctx context.Context, job *Job[greet]) (greeting, error) {
+				if starts.Add(1) > 1 {
+					return greeting{Text: "winner"}, nil
+				}
+				lock := "bull:greetings:" + job.ID + ":lock"
+				causes <- take(ctx, rdb, lock)
+				<-ctx.Done()
+				causes <- context.Cause(ctx)
+				rdb.Del(k.ctx, lock)
+				return greeting{Text: "loser"}, nil
+			}
+			opts := []WorkerOption{LockDuration(200 * time.Millisecond), StalledCheck(50*time.Millisecond, 1),
+				WithHooks(Hooks{LockLost: func(j *ActiveJob) { lost <- j.ID }})}
+			k.worker(h, opts...)
+			k.worker(h, opts...)
+			handle := k.add("a", Attempts(5))
+			require.Equal(t, "winner", k.result(handle).Text)
+			require.NoError(t, <-causes)
+			require.ErrorIs(t, <-causes, ErrLockLost)
+			require.Equal(t, handle.ID, <-lost)
+			r := k.record(handle.ID)
+			require.Equal(t, 1, r.AttemptsMade)
+			require.Equal(t, 1, r.StalledCount)
+			require.JSONEq(t, `{"text":"winner","attempt":0}`, string(r.ReturnValue))
+		})
 	}
-	opts := []WorkerOption{LockDuration(200 * time.Millisecond), StalledCheck(50*time.Millisecond, 1),
-		WithHooks(Hooks{LockLost: func(j *ActiveJob) { lost <- j.ID }})}
-	k.worker(h, opts...)
-	k.worker(h, opts...)
-	handle := k.add("a", Attempts(5))
+}
+
+// C003: a loser that noticed nothing, and ends while the winner is still at work.
+func TestC003LoserEndsFirst(t *testing.T) {
+	t.Parallel()
+	k := newKit(t, testredis.Any(t))
+	rdb := k.server.Client(t)
+	lost, held := make(chan string, 1), make(chan struct{})
+	loserHolds, loserEnds, winnerEnds := make(chan string, 1), make(chan struct{}), make(chan struct{})
+	k.worker(func(_ context.Context, job *Job[greet]) (greeting, error) {
+		loserHolds <- job.ID
+		<-loserEnds
+		return greeting{Text: "loser"}, nil
+	}, LockDuration(time.Hour), NoStalledCheck(), WithHooks(Hooks{LockLost: func(j *ActiveJob) { lost <- j.ID }}))
+	handle := k.add("a")
+	id := <-loserHolds
+	require.NoError(t, rdb.Del(k.ctx, "bull:greetings:"+id+":lock").Err())
+	k.worker(func(context.Context, *Job[greet]) (greeting, error) {
+		close(held)
+		<-winnerEnds
+		return greeting{Text: "winner"}, nil
+	}, LockDuration(time.Hour), StalledCheck(20*time.Millisecond, 1))
+	<-held
+	close(loserEnds)
+	require.Equal(t, id, <-lost)
+	require.Equal(t, map[State]int{StateActive: 1}, k.counts(), "it is still the winner's")
+	require.Equal(t, int64(1), rdb.Exists(k.ctx, "bull:greetings:"+id+":lock").Val(), "and so is the lock")
+	close(winnerEnds)
 	require.Equal(t, "winner", k.result(handle).Text)
-	require.ErrorIs(t, <-causes, ErrLockLost)
-	require.Equal(t, handle.ID, <-lost)
-	r := k.record(handle.ID)
-	require.Equal(t, 1, r.AttemptsMade)
-	require.Equal(t, 1, r.StalledCount)
-	require.JSONEq(t, `{"text":"winner","attempt":0}`, string(r.ReturnValue))
+	r := k.record(id)
+	require.Equal(t, []int{1, 2, 1}, []int{r.AttemptsMade, r.AttemptsStarted, r.StalledCount})
 }
 
 // C009: scripts that the server forgot are loaded again, under load.

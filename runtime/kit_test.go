@@ -74,6 +74,15 @@ func (k *kit) worker(h func(context.Context, *Job[greet]) (greeting, error), opt
 	return w
 }
 
+// manual takes and finishes jobs of the kit's queue by hand.
+func (k *kit) manual() *Manual {
+	k.Helper()
+	m, err := NewManual(k.client, k.queue.Name)
+	require.NoError(k, err)
+	k.Cleanup(func() { _ = m.Close() })
+	return m
+}
+
 func hello(_ context.Context, job *Job[greet]) (greeting, error) {
 	return greeting{"hello " + job.Data.Name, job.Attempt}, nil
 }

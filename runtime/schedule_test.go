@@ -76,14 +76,6 @@ func (k *scheduleKit) take() *ActiveJob {
 	return jobs[0]
 }
 
-func (k *scheduleKit) manual() *Manual {
-	k.Helper()
-	m, err := NewManual(k.client, k.queue.Name)
-	require.NoError(k, err)
-	k.Cleanup(func() { _ = m.Close() })
-	return m
-}
-
 func (k *scheduleKit) finish(j *ActiveJob, err error) {
 	k.Helper()
 	require.NoError(k, k.manual().Finish(k.ctx, j, nil, err))
