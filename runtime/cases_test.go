@@ -49,15 +49,16 @@ func TestC065DeduplicationByModeAndState(t *testing.T) {
 	modes := map[string]Dedup{
 		"simple":    {ID: "d"},
 		"throttle":  {ID: "d", TTL: time.Hour},
+		"extend":    {ID: "d", TTL: time.Hour, Extend: true},
 		"debounce":  {ID: "d", TTL: time.Hour, Extend: true, Replace: true},
 		"keep last": {ID: "d", KeepLast: true},
 	}
 	// What becomes of the second add: yields, replaces the first, is added, or is kept for later.
 	want := map[string]map[string]string{
-		"delayed":   {"simple": "yields", "throttle": "yields", "debounce": "replaces", "keep last": "yields"},
-		"waiting":   {"simple": "yields", "throttle": "yields", "debounce": "yields", "keep last": "yields"},
-		"active":    {"simple": "yields", "throttle": "yields", "debounce": "yields", "keep last": "kept"},
-		"completed": {"simple": "added", "throttle": "yields", "debounce": "yields", "keep last": "added"},
+		"delayed":   {"simple": "yields", "throttle": "yields", "extend": "yields", "debounce": "replaces", "keep last": "yields"},
+		"waiting":   {"simple": "yields", "throttle": "yields", "extend": "yields", "debounce": "yields", "keep last": "yields"},
+		"active":    {"simple": "yields", "throttle": "yields", "extend": "yields", "debounce": "yields", "keep last": "kept"},
+		"completed": {"simple": "added", "throttle": "yields", "extend": "yields", "debounce": "yields", "keep last": "added"},
 	}
 	for state, byMode := range want {
 		for mode, outcome := range byMode {
@@ -80,8 +81,10 @@ func TestC065DeduplicationByModeAndState(t *testing.T) {
 				if state == "completed" {
 					require.NoError(t, m.Finish(k.ctx, held, 1, nil))
 				}
+				k.shortenDedup(modes[mode])
 				second := k.add("second", options...)
 				require.Equal(t, outcome == "yields" || outcome == "kept", second.Existing)
+				k.dedupTold(mode, outcome, first.ID, second.ID)
 				switch outcome {
 				case "yields", "kept":
 					require.Equal(t, first.ID, second.ID)
@@ -97,6 +100,41 @@ func TestC065DeduplicationByModeAndState(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// shortenDedup leaves of an id's time a minute, so that a new hour can be told.
+func (k *kit) shortenDedup(d Dedup) {
+	k.Helper()
+	if d.TTL > 0 {
+		require.True(k, k.server.Client(k).PExpire(k.ctx, "bull:greetings:de:d", time.Minute).Val())
+	}
+}
+
+// dedupTold checks the event of an add that yielded or replaced, and the time
+// that its id is held for.
+func (k *kit) dedupTold(mode, outcome, first, second string) {
+	k.Helper()
+	var want []map[string]string
+	switch {
+	case outcome == "replaces":
+		want = []map[string]string{{"jobId": second, "deduplicationId": "d", "deduplicatedJobId": first}}
+	case outcome != "added" && mode != "debounce": // peers say nothing of one that finds nothing to replace
+		want = []map[string]string{{"jobId": first, "deduplicationId": "d", "deduplicatedJobId": "2"}}
+	}
+	events, err := k.store.ReadEvents(k.ctx, "greetings", "", 0)
+	require.NoError(k, err)
+	var got []map[string]string
+	for _, e := range events {
+		if e.Name == "deduplicated" {
+			got = append(got, e.Fields)
+		}
+	}
+	require.Equal(k, want, got)
+	if ttl := k.server.Client(k).PTTL(k.ctx, "bull:greetings:de:d").Val(); mode == "extend" || outcome == "replaces" {
+		require.Greater(k, ttl, time.Minute, "its time begins anew")
+	} else {
+		require.LessOrEqual(k, ttl, time.Minute, "its time goes on")
 	}
 }
 

@@ -229,11 +229,62 @@ func TestC085EventLimits(t *testing.T) {
 	k.add("b")
 	require.Equal(t, "0", rdb.HGet(k.ctx, "bull:greetings:meta", "opts.maxLenEvents").Val())
 	q := k.client.Queue("greetings")
+	require.NoError(t, q.Remove(k.ctx, "1", true), "its event says that it was removed")
 	before := rdb.XLen(k.ctx, "bull:greetings:events").Val()
 	for range 10 {
 		require.NoError(t, q.Remove(k.ctx, "unknown", true))
 	}
 	require.Equal(t, before, rdb.XLen(k.ctx, "bull:greetings:events").Val(), "what does nothing emits nothing")
+}
+
+// C085: whatever emits events keeps to the limit, about: Redis drops whole
+// nodes of a hundred.
+func TestC085EventsAreTrimmed(t *testing.T) {
+	t.Parallel()
+	for _, most := range []int{0, 100} {
+		k := newKit(t, testredis.Any(t), MaxEvents(most))
+		rdb, q := k.server.Client(t), k.client.Queue("greetings")
+		kept := func(what string) {
+			t.Helper()
+			n := rdb.XLen(k.ctx, "bull:greetings:events").Val()
+			require.LessOrEqual(t, n, int64(most+200), what)
+			if most > 0 {
+				require.Positive(t, n, what)
+			}
+		}
+		many := make([]greet, 500)
+		for i := range many {
+			many[i].Name = fmt.Sprint(i)
+		}
+		for what, opts := range map[string][]Option{
+			"plain": nil, "prioritized": {Priority(3)}, "delayed": {Delay(time.Hour)},
+		} {
+			_, err := k.task.AddMany(k.ctx, k.client, many, opts...)
+			require.NoError(t, err)
+			kept("adding many that are " + what)
+		}
+		for range 300 {
+			k.add("one")
+		}
+		kept("adding one by one")
+		require.NoError(t, q.PromoteAll(k.ctx))
+		kept("promoting")
+		k.worker(func(ctx context.Context, job *Job[greet]) (greeting, error) {
+			if job.Data.Name == "one" && job.Attempt == 1 {
+				return greeting{}, errors.New("no")
+			}
+			return hello(ctx, job)
+		}, Concurrency(50))
+		k.settled(map[State]int{StateCompleted: 1500, StateFailed: 300})
+		kept("working")
+		require.NoError(t, q.RetryAll(k.ctx, StateFailed))
+		kept("retrying")
+		h := k.add("progress", Delay(time.Hour))
+		for n := range 300 {
+			require.NoError(t, q.SetProgress(k.ctx, h.ID, n))
+		}
+		kept("progress")
+	}
 }
 
 // Adds are checked as a whole before anything is written.
