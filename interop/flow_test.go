@@ -135,6 +135,40 @@ func flowPolicies(c *cell) {
 		require.Equal(c, "sorry", f.mine.saw("failed", child).Field("failedReason"))
 		f.ended(policy, tree.Job.ID, child)
 	}
+	other := c.again().family()
+	other.othersToCome()
+}
+
+// othersToCome has a child fail while another one is yet to come: the policy
+// says whether the parent goes on waiting.
+func (f *family) othersToCome() {
+	f.Helper()
+	f.consumer.work(script{"parent": once(gives("was run"))}, nil)
+	f.theirs.work(script{"bad": once(throws("sorry"))}, nil)
+	for _, policy := range policies {
+		opts := Args{}
+		if policy != "" {
+			opts[policy] = true
+		}
+		tree := ask[Flow](f.producer, "flow.add", Args{"flow": Args{
+			"name": "parent", "queueName": f.producer.queue,
+			"children": []Args{
+				{"name": "bad", "queueName": f.mine.queue, "opts": opts},
+				{"name": "good", "queueName": f.mine.queue, "opts": Args{"delay": hour}},
+			},
+		}})
+		parent, child := tree.Job.ID, tree.Children[0].Job.ID
+		f.mine.saw("failed", child)
+		switch policy {
+		case "failParentOnFailure":
+			require.Equal(f, "child "+f.childKey(child)+" failed", f.producer.saw("failed", parent).Field("failedReason"))
+		case "continueParentOnFailure":
+			require.Equal(f, "was run", f.producer.saw("failed", parent).Field("failedReason"))
+		default:
+			require.Equal(f, "waiting-children", f.producer.state(parent), policy)
+			require.Zero(f, f.consumer.job(parent).AttemptsStart, policy)
+		}
+	}
 }
 
 func flowsReadBack(c *cell) {
@@ -174,17 +208,17 @@ func outline(f *Flow) string {
 func flowAgain(c *cell) {
 	f := c.family()
 	f.work()
-	for range 2 {
+	want, _ := json.Marshal(Args{f.childKey("once"): "fine"})
+	for n := range 2 {
 		c.producer.do("flow.add", Args{"flow": Args{
 			"name": "parent", "queueName": c.producer.queue, "opts": Args{"jobId": "report", "removeOnComplete": true},
 			"children": []Args{{"name": "good", "queueName": f.mine.queue, "opts": Args{"jobId": "once"}}},
 		}})
-		want, _ := json.Marshal(Args{f.childKey("once"): "fine"})
-		done := c.producer.saw("completed", "report")
+		done := c.producer.sawAll("completed", n+1)[n]
+		require.Equal(c, "report", done.JobID())
 		require.JSONEq(c, string(want), string(done.Fields["returnvalue"]))
-		c.until("the parent is removed", func() bool { return c.consumer.state("report") == "unknown" })
+		require.Equal(c, "unknown", c.consumer.state("report"), "the parent is removed")
 	}
-	c.producer.sawAll("completed", 2)
 	require.Equal(c, 1, f.theirs.job("once").AttemptsStart, "the child ran once")
 }
 

@@ -133,6 +133,30 @@ func TestC001Policies(t *testing.T) {
 	require.Equal(t, StateWaitingChildren, k.stateOf("parents", parents[OnFailWait].ID))
 }
 
+// C001: only two policies end the wait for other children, which are still to come.
+func TestC001PoliciesWithChildrenToCome(t *testing.T) {
+	t.Parallel()
+	for _, p := range policies {
+		t.Run(string(p), func(t *testing.T) {
+			t.Parallel()
+			k := flowKit(t)
+			root := parentTask.Node(0)
+			child := childTask.Node("fail", WhenFails(p))
+			child.Opts.JobID = "c"
+			root.Children = []*Node{child, childTask.Node("later", Delay(time.Hour))}
+			handles, err := k.client.AddFlows(k.ctx, root)
+			require.NoError(t, err)
+			k.workChildren()
+			k.inState("children", "c", StateFailed)
+			want := StateWaitingChildren
+			if p == OnFailFail || p == OnFailContinue {
+				want = StateWaiting
+			}
+			require.Equal(t, want, k.stateOf("parents", handles[0].ID))
+		})
+	}
+}
+
 // A parent whose child fails with it does so whatever it is doing, and its own
 // parent is told by its own policy.
 func TestC013ParentFailsInEveryState(t *testing.T) {
