@@ -169,7 +169,16 @@ func failuresIterate(c *cell) {
 	}))
 	c.producer.do("job.retry", Args{"id": first})
 	c.producer.sawAll("failed", 5)
-	require.Equal(c, map[string]int{"failed": 4}, c.producer.counts(), "an old job makes no next one")
+	require.Equal(c, map[string]int{"failed": 4}, c.producer.counts())
+
+	// An old job of a schedule that goes on makes no next one.
+	old := c.producer.upsert("t", Args{"every": hour}, "tick", nil, nil)
+	for n := range 4 {
+		c.producer.sawAll("failed", 6+n)
+		require.Equal(c, map[string]int{"failed": 5, "delayed": 1}, c.producer.counts())
+		require.Equal(c, 2, c.producer.scheduler("t").IterationCount)
+		c.producer.do("job.retry", Args{"id": old.ID})
+	}
 }
 
 func schedulesRead(c *cell) {

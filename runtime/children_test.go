@@ -360,6 +360,42 @@ func TestC101IdsInFlows(t *testing.T) {
 	}
 }
 
+// C101: a parent is found by the key that its child has of it, and a child by
+// the one that its parent has, whatever colons the prefix has.
+func TestC101FlowsBelowAPrefixWithColons(t *testing.T) {
+	t.Parallel()
+	k := flowKit(t).under("a:{b}:c")
+	parents, children := k.client.Queue("parents"), k.client.Queue("children")
+
+	id := k.waitingFlow()
+	require.NoError(t, children.Remove(k.ctx, "a", false))
+	require.Equal(t, StateWaitingChildren, k.stateOf("parents", id))
+	unlinked, err := children.Unlink(k.ctx, "b")
+	require.NoError(t, err)
+	require.True(t, unlinked)
+	require.Equal(t, StateWaiting, k.stateOf("parents", id), "it is released")
+	require.NoError(t, children.Remove(k.ctx, "b", false))
+
+	id = k.waitingFlow()
+	require.NoError(t, parents.RemovePendingChildren(k.ctx, id))
+	require.Equal(t, StateUnknown, k.stateOf("children", "a"))
+	require.Equal(t, StateWaiting, k.stateOf("parents", id))
+
+	id = k.waitingFlow()
+	require.NoError(t, parents.Remove(k.ctx, id, true))
+	require.Equal(t, StateUnknown, k.stateOf("children", "b"), "it goes with its parent")
+
+	id = k.waitingFlow()
+	k.workChildren()
+	k.inState("children", "a", StateCompleted)
+	k.inState("children", "b", StateCompleted)
+	k.inState("parents", id, StateWaiting)
+	require.NoError(t, parents.Remove(k.ctx, id, false))
+	id = k.waitingFlow()
+	require.Equal(t, StateWaiting, k.stateOf("parents", id), "its children are done already")
+	require.Equal(t, DependencyCounts{Processed: 2}, k.countsOf("parents", id))
+}
+
 // When its handler returns while the last child finishes, a parent neither
 // waits for ever nor loses the result.
 func TestWaitingMeetsTheLastChild(t *testing.T) {
