@@ -88,6 +88,8 @@ func TestC065DeduplicationByModeAndState(t *testing.T) {
 				switch outcome {
 				case "yields", "kept":
 					require.Equal(t, first.ID, second.ID)
+					kept := k.server.Client(t).Exists(k.ctx, "bull:greetings:dn:d").Val()
+					require.Equal(t, outcome == "kept", kept == 1, "it is kept only while the first one runs")
 				case "replaces":
 					_, err := k.client.Queue("greetings").Job(k.ctx, first.ID)
 					require.ErrorIs(t, err, ErrJobNotFound)
