@@ -1,59 +1,81 @@
 -- lazy: intake
 -- Adds jobs in the order given.
 -- KEYS: 1 any key of the queue.
--- ARGV: 1 base, 2 mode, 3 number of jobs, 4 time (ms) of the jobs that have none of their own, 5 '1' if one has a parent, else ''.
---   Then of each job: flags, name, data, options, and what its flags announce, in this order:
---   i: id | t: time (ms) | d: delay (ms) | p: priority | P: parent's key, parent as JSON | s: scheduler id |
+-- ARGV: 1 base, 2 mode, 3 number of jobs (negative: one has a parent), 4 time (ms) of the jobs that have none of their own.
+--   Then runs of jobs that differ in nothing but data and id. Of each run: flags, name, options, and what its flags announce, in
+--   this order:
+--   *: number of jobs (else 1) | t: time (ms) | d: delay (ms) | p: priority | P: parent's key, parent as JSON | s: scheduler id |
 --   D: deduplication id, its ttl (ms, 0: none), switches (e extend, r replace, k keep last, s reschedule).
---   Flags without a value: l first in line, w waits for its children, f part of a flow: parents are released at its end.
--- Reply: an id for each job ('' where it was refused), then pairs: number of a job and 1 (it is there already), -5 (its
---   parent does not exist) or -7 (it belongs to another parent).
-local n, time = tonumber(ARGV[3]), ARGV[4]
+--   Flags without a value: i ids of their own, l first in line, w waits for its children, f part of a flow: parents are released
+--   at its end. Then of each job of the run: data, and its id if it has one of its own.
+-- Reply: the number that the queue's counter had before, alone or first of a list. The first job has the next one, and so on,
+--   but for those with ids of their own and those that the list tells of. It has of each: number of the job, 0 (added), 1 (it
+--   is there already), -5 (its parent does not exist) or -7 (it belongs to another parent), and its id.
+local argv, n, time = ARGV, tonumber(ARGV[3]), ARGV[4]
 local events = B .. 'events'
 local meta = rc('HMGET', B .. 'meta', 'paused', 'concurrency', 'opts.maxLenEvents')
 local max = meta[3]
 -- Each job takes a number of the counter, but one whose parent does not exist: with parents, the count is not known before.
 local before
-if ARGV[5] == '' then
-  before = rc('INCRBY', B .. 'id', ARGV[3]) - n
+if n > 0 then
+  before = rc('INCRBY', B .. 'id', argv[3]) - n
   if not max then
     max = '10000'
     rc('HSET', B .. 'meta', 'opts.maxLenEvents', max)
   end
+else
+  n = -n
 end
-local reply, notes, back = {}, {}, {}
-local a, q = 6, nil
-for i = 1, n do
-  local flags = ARGV[a]
-  if before and (flags == '' or flags == 't') then
-    local id, name, made = int(before + i), ARGV[a + 1], time
-    if flags == 't' then made = ARGV[a + 4] end
-    rc('HSET', B .. id, 'name', name, 'data', ARGV[a + 2], 'opts', ARGV[a + 3], 'timestamp', made, 'delay', '0', 'priority', '0')
-    rc('XADD', events, '*', 'event', 'added', 'jobId', id, 'name', name)
-    if i < n then
-      rc('XADD', events, '*', 'event', 'waiting', 'jobId', id)
-    else -- once a call is enough to keep the stream short
-      rc('XADD', events, 'MAXLEN', '~', max, '*', 'event', 'waiting', 'jobId', id)
-    end
-    back[#back + 1] = id
-    reply[i] = id
-    a = a + 4 + #flags
+-- '%d' takes a third of the time of '%.0f', but where C has a `long` of 32 bits it goes no further than this.
+local format, form = string.format, before and before + n < 2147483648 and '%d' or '%.0f'
+local back, pushed, notes, q = {}, 0, nil, nil
+local a, i = 5, 0
+while i < n do
+  local flags = argv[a]
+  local timed = flags == 't' or flags == '*t'
+  if before and (timed or flags == '' or flags == '*') then
+    local name, opts, last, made = argv[a + 1], argv[a + 2], i + 1, time
+    a = a + 3
+    if string.byte(flags) == 42 then last, a = i + tonumber(argv[a]), a + 1 end
+    if timed then made, a = argv[a], a + 1 end
+    repeat
+      i = i + 1
+      local id = format(form, before + i)
+      rc('HSET', B .. id, 'name', name, 'data', argv[a], 'opts', opts, 'timestamp', made, 'delay', '0', 'priority', '0')
+      rc('XADD', events, '*', 'event', 'added', 'jobId', id, 'name', name)
+      if i < n then
+        rc('XADD', events, '*', 'event', 'waiting', 'jobId', id)
+      else -- once a call is enough to keep the stream short
+        rc('XADD', events, 'MAXLEN', '~', max, '*', 'event', 'waiting', 'jobId', id)
+      end
+      pushed, a = pushed + 1, a + 1
+      back[pushed] = id
+    until i == last
   else
-    q = q or cold().intake(B, meta, max, time, back)
-    q.cut = i == n
-    local id, note
-    id, a, note = cold().take_in(q, a + 4, before and before + i)
-    reply[i] = id
-    if note then
-      notes[#notes + 1] = int(i)
-      notes[#notes + 1] = int(note)
+    local L = cold()
+    if not q then
+      q = L.intake(B, meta, max, time, back)
+      notes = {}
     end
+    local run
+    run, a = L.run(B, a)
+    for _ = 1, run.count do
+      i = i + 1
+      q.cut = i == n
+      local id, note
+      id, a, note = L.take_in(q, run, a, before and before + i)
+      if note or not before then
+        local k = #notes
+        notes[k + 1], notes[k + 2], notes[k + 3] = i, note or 0, id
+      end
+    end
+    pushed = #back
   end
 end
-if back[1] then rc('LPUSH', B .. (meta[1] and MODE == '5' and 'paused' or 'wait'), unpack(back)) end
+if pushed > 0 then rc('LPUSH', B .. (meta[1] and MODE == '5' and 'paused' or 'wait'), unpack(back)) end
 if q then cold().flush_intake(q) end
-if (back[1] or q and q.wake) and not meta[1] and not (meta[2] and rc('LLEN', B .. 'active') >= tonumber(meta[2])) then
+if (pushed > 0 or q and q.wake) and not meta[1] and not (meta[2] and rc('LLEN', B .. 'active') >= tonumber(meta[2])) then
   rc('ZADD', B .. 'marker', '0', '0')
 end
-for k = 1, #notes do reply[n + k] = notes[k] end
-return reply
+if notes and notes[1] then return { before or 0, unpack(notes) } end
+return before

@@ -99,72 +99,107 @@ func step(jobs []intake) int {
 
 // addStep adds jobs in one call of the script.
 func (s *Store) addStep(ctx context.Context, queue string, jobs []intake, added []storage.Added) error {
-	cmd, err := runWith(ctx, s, redis.NewStringSliceCmd, "add", queue, addArgs(jobs))
+	cmd, err := runWith(ctx, s, redis.NewCmd, "add", queue, addArgs(jobs))
 	if err != nil {
 		return err
 	}
-	reply := cmd.Val()
-	if len(reply) < len(jobs) || (len(reply)-len(jobs))%2 != 0 {
-		return fmt.Errorf("bullmq: add on queue %q: the reply has %d elements for %d jobs", queue, len(reply), len(jobs))
+	if err := readAdded(queue, jobs, added, cmd.Val()); err != nil {
+		return fmt.Errorf("bullmq: add on queue %q: %w", queue, err)
 	}
-	for i := range jobs {
-		added[i].ID = reply[i]
+	return nil
+}
+
+// readAdded reads the reply of the script add: the number before that of the
+// first job, and what is to be said of single jobs.
+func readAdded(queue string, jobs []intake, added []storage.Added, reply any) error {
+	list, _ := reply.([]any)
+	if len(list) > 0 {
+		reply, list = list[0], list[1:]
 	}
-	for notes := reply[len(jobs):]; len(notes) > 0; notes = notes[2:] {
-		if err := note(queue, jobs, added, notes[0], notes[1]); err != nil {
-			return err
+	before, ok := reply.(int64)
+	if !ok || len(list)%3 != 0 {
+		return fmt.Errorf("the reply begins with %v, and %d elements follow", reply, len(list))
+	}
+	giveIDs(jobs, added, before)
+	for ; len(list) > 0; list = list[3:] {
+		n, _ := list[0].(int64)
+		code, isCode := list[1].(int64)
+		id, isID := list[2].(string)
+		switch {
+		case n < 1 || n > int64(len(jobs)) || !isCode || !isID:
+			return fmt.Errorf("the reply says %v of %d jobs", list[:3], len(jobs))
+		case code == 0 || code == 1:
+			added[n-1] = storage.Added{ID: id, Existing: code == 1}
+		default:
+			added[n-1] = storage.Added{Err: refused("add", queue, jobs[n-1].ID, codeError(code))}
 		}
 	}
 	return nil
 }
 
-// note enters what the script said of one job: it was there already, or was refused.
-func note(queue string, jobs []intake, added []storage.Added, place, code string) error {
-	n, err := strconv.Atoi(place)
-	if err != nil || n < 1 || n > len(jobs) {
-		return fmt.Errorf("bullmq: add on queue %q: the reply speaks of job %q of %d", queue, place, len(jobs))
+// giveIDs enters the ids of jobs of which nothing else is said: their own, or
+// their numbers, which are parts of one text.
+func giveIDs(jobs []intake, added []storage.Added, before int64) {
+	var digits [20]byte
+	var all strings.Builder
+	all.Grow(len(jobs) * len(strconv.AppendInt(digits[:0], before+int64(len(jobs)), 10)))
+	for i := range jobs {
+		if added[i].ID = jobs[i].ID; jobs[i].ID == "" {
+			from := all.Len()
+			all.Write(strconv.AppendInt(digits[:0], before+int64(i)+1, 10))
+			added[i].ID = all.String()[from:]
+		}
 	}
-	c, err := strconv.ParseInt(code, 10, 64)
-	if err != nil {
-		return fmt.Errorf("bullmq: add on queue %q: the reply has the code %q", queue, code)
-	}
-	if c == 1 {
-		added[n-1].Existing = true
-		return nil
-	}
-	added[n-1].Err = refused("add", queue, jobs[n-1].ID, codeError(c))
-	return nil
 }
 
 // addArgs are the arguments of the script add, with room for what stands before them.
 func addArgs(jobs []intake) []any {
-	args := make([]any, headArgs, headArgs+3+4*len(jobs))
-	common, parents := jobs[0].Timestamp.UnixMilli(), ""
+	args := make([]any, headArgs, headArgs+8+len(jobs))
+	common, count := jobs[0].Timestamp.UnixMilli(), len(jobs)
 	for _, j := range jobs {
 		if j.Parent != nil {
-			parents = "1"
+			count = -count
 			break
 		}
 	}
-	args = append(args, strconv.Itoa(len(jobs)), strconv.FormatInt(common, 10), parents)
-	for _, j := range jobs {
-		args = appendJob(args, j, common)
+	args = append(args, strconv.Itoa(count), strconv.FormatInt(common, 10))
+	for len(jobs) > 0 {
+		n := 1
+		for n < len(jobs) && alike(&jobs[0], &jobs[n]) {
+			n++
+		}
+		args = appendRun(args, &jobs[0], n, common)
+		for i := range jobs[:n] {
+			args = appendJob(args, jobs[i].NewJob)
+		}
+		jobs = jobs[n:]
 	}
 	return args
 }
 
-// appendJob appends a job as the script expects it: flags, then the fields that
-// all have, then those that the flags announce.
-func appendJob(args []any, j intake, common int64) []any {
+// alike tells whether jobs differ in nothing but data and id.
+func alike(a, b *intake) bool {
+	return a.Name == b.Name && bytes.Equal(a.Opts, b.Opts) && a.Timestamp.UnixMilli() == b.Timestamp.UnixMilli() &&
+		a.Delay == b.Delay && a.Priority == b.Priority && a.LIFO == b.LIFO && (a.ID == "") == (b.ID == "") &&
+		equal(a.Parent, b.Parent) && equal(a.Dedup, b.Dedup) &&
+		a.waits == b.waits && a.flow == b.flow && a.once == b.once && a.scheduler == b.scheduler
+}
+
+// equal compares what two pointers point to.
+func equal[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }
+
+// appendRun appends what n jobs have in common, of which j is one: flags, name,
+// options, and what the flags announce.
+func appendRun(args []any, j *intake, n int, common int64) []any {
 	var buf [12]byte
 	flags, at := buf[:0], len(args)
-	args = append(args, "", &j.Name, j.Data, j.Opts)
+	args = append(args, "", &j.Name, (*text)(&j.Opts))
 	field := func(flag byte, values ...any) {
 		flags = append(flags, flag)
 		args = append(args, values...)
 	}
-	if j.ID != "" {
-		field('i', &j.ID)
+	if n > 1 {
+		field('*', n)
 	}
 	if t := j.Timestamp.UnixMilli(); t != common {
 		field('t', t)
@@ -187,7 +222,7 @@ func appendJob(args []any, j intake, common int64) []any {
 	for _, f := range []struct {
 		flag byte
 		on   bool
-	}{{'l', j.LIFO}, {'w', j.waits}, {'f', j.flow}, {'o', j.once}} {
+	}{{'i', j.ID != ""}, {'l', j.LIFO}, {'w', j.waits}, {'f', j.flow}, {'o', j.once}} {
 		if f.on {
 			flags = append(flags, f.flag)
 		}
@@ -195,6 +230,21 @@ func appendJob(args []any, j intake, common int64) []any {
 	args[at] = string(flags)
 	return args
 }
+
+// appendJob appends what each job of a run has for itself.
+func appendJob(args []any, j *storage.NewJob) []any {
+	args = append(args, (*text)(&j.Data))
+	if j.ID != "" {
+		args = append(args, &j.ID)
+	}
+	return args
+}
+
+// text is an argument that takes no allocation, as a slice of bytes would.
+type text []byte
+
+// MarshalBinary is called by go-redis when it writes the command.
+func (t *text) MarshalBinary() ([]byte, error) { return *t, nil }
 
 func dedupSwitches(d *storage.Dedup) string {
 	b := make([]byte, 0, 4)

@@ -117,6 +117,10 @@ func hashEntry(pairs ...string) vectors.Entry {
 func randomJobs(rnd *rand.Rand, n int) []intake {
 	jobs := make([]intake, n)
 	for i := range jobs {
+		if i > 0 && rnd.IntN(2) == 0 {
+			jobs[i] = another(rnd, jobs[i-1], i)
+			continue
+		}
 		job := &storage.NewJob{Name: fmt.Sprint("n", i), Data: fmt.Appendf(nil, `{"i":%d}`, i), Opts: []byte(`{}`), Timestamp: time.UnixMilli(1000)}
 		jobs[i].NewJob = job
 		if rnd.IntN(3) == 0 {
@@ -154,6 +158,17 @@ func randomJobs(rnd *rand.Rand, n int) []intake {
 		}
 	}
 	return jobs
+}
+
+// another makes a job that differs from one in nothing but data and id.
+func another(rnd *rand.Rand, like intake, i int) intake {
+	job := *like.NewJob
+	job.Data = fmt.Appendf(nil, `{"i":%d}`, i)
+	if job.ID != "" {
+		job.ID = oneOf(rnd, "a", "b", "c", "e", "f", "done", "late", "busy")
+	}
+	like.NewJob = &job
+	return like
 }
 
 func oneOf[T any](rnd *rand.Rand, from ...T) T { return from[rnd.IntN(len(from))] }

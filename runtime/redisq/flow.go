@@ -45,10 +45,11 @@ type flow struct {
 	queues, parents, nodes map[string]int // by base, and by key
 	order                  []string       // of the queues
 	links                  []*storage.Parent
+	waits                  []bool // for children, of each node
 }
 
-// number returns the number of a name, and whether it is a new one.
-func number(m map[string]int, name string) (int, bool) {
+// numberOf returns the number of a name, and whether it is a new one.
+func numberOf(m map[string]int, name string) (int, bool) {
 	n, ok := m[name]
 	if !ok {
 		n = len(m) + 1
@@ -83,9 +84,11 @@ func (s *Store) checkFlow(f *flow, now time.Time, nodes []storage.FlowNode) erro
 			return &storage.FlowError{Node: i, Err: &storage.Error{Op: "add flow", Queue: n.Queue, Job: n.ID, Err: err}}
 		}
 	}
+	f.waits = make([]bool, len(nodes))
 	for i := range nodes {
 		n := &nodes[i]
-		if _, parent := f.parents[n.Queue+":"+n.ID]; parent && n.Dedup != nil {
+		_, f.waits[i] = f.parents[n.Queue+":"+n.ID]
+		if f.waits[i] && n.Dedup != nil {
 			err := errors.New("a job with children cannot be deduplicated")
 			return &storage.FlowError{Node: i, Err: &storage.Error{Op: "add flow", Queue: n.Queue, Job: n.ID, Err: err}}
 		}
@@ -106,11 +109,11 @@ func (s *Store) checkNode(f *flow, b string, n *storage.FlowNode) error {
 	if err := s.checkJob(b, intake{NewJob: &n.NewJob}); err != nil {
 		return err
 	}
-	if _, fresh := number(f.queues, b); fresh {
+	if _, fresh := numberOf(f.queues, b); fresh {
 		f.order = append(f.order, b)
 	}
 	if n.Parent != nil {
-		if _, fresh := number(f.parents, n.Parent.Queue+":"+n.Parent.ID); fresh {
+		if _, fresh := numberOf(f.parents, n.Parent.Queue+":"+n.Parent.ID); fresh {
 			f.links = append(f.links, n.Parent)
 		}
 	}
@@ -118,7 +121,7 @@ func (s *Store) checkNode(f *flow, b string, n *storage.FlowNode) error {
 	if _, parent := f.parents[key]; parent {
 		return errors.New("it stands behind its own child, or is its own parent")
 	}
-	if _, fresh := number(f.nodes, key); !fresh {
+	if _, fresh := numberOf(f.nodes, key); !fresh {
 		return errors.New("another job of the flow has the same id")
 	}
 	return nil
@@ -146,8 +149,9 @@ func (s *Store) qualifiedBase(queue string) (string, error) {
 // args are the arguments of the script addflow.
 func (f *flow) args(now time.Time, nodes []storage.FlowNode) []any {
 	common := nodes[0].Timestamp.UnixMilli()
-	args := make([]any, 0, 5+len(f.order)+3*len(f.links)+11*len(nodes))
-	args = append(args, now.UnixMilli(), common, len(f.order), len(f.links), len(nodes))
+	args := make([]any, 0, 5+len(f.order)+20*len(f.links)+2*len(nodes))
+	args = append(args, now.UnixMilli(), common, len(f.order), len(f.links), 0)
+	runs := len(args) - 1
 	for _, b := range f.order {
 		args = append(args, b)
 	}
@@ -156,26 +160,39 @@ func (f *flow) args(now time.Time, nodes []storage.FlowNode) []any {
 		head := parentJSON(&storage.Parent{ID: p.ID, Queue: p.Queue})
 		args = append(args, key, f.nodes[key], head[:len(head)-1])
 	}
-	for i := range nodes {
-		args = f.appendNode(args, &nodes[i], common)
+	count := 0
+	for at := 0; at < len(nodes); count++ {
+		var n int
+		args, n = f.appendRun(args, nodes, at, common)
+		at += n
 	}
+	args[runs] = count
 	return args
 }
 
-func (f *flow) appendNode(args []any, n *storage.FlowNode, common int64) []any {
-	b := n.Queue + ":"
-	parent, policy := 0, storage.OnFailWait
-	if n.Parent != nil {
-		parent, policy = f.parents[n.Parent.Queue+":"+n.Parent.ID], n.Parent.OnFail
+// appendRun appends the node at a place and those that follow it and differ from
+// it in nothing but data and id, and returns how many they are.
+func (f *flow) appendRun(args []any, nodes []storage.FlowNode, at int, common int64) ([]any, int) {
+	first, n := &nodes[at], 1
+	head := intake{NewJob: &first.NewJob, waits: f.waits[at], once: first.Once}
+	for ; at+n < len(nodes) && nodes[at+n].Queue == first.Queue; n++ {
+		next := &nodes[at+n]
+		if !alike(&head, &intake{NewJob: &next.NewJob, waits: f.waits[at+n], once: next.Once}) {
+			break
+		}
 	}
-	_, waits := f.parents[b+n.ID]
-	job := n.NewJob
-	job.Parent = nil // the script makes it of what all children of the parent have
-	at := len(args)
-	args = append(args, f.queues[b], parent, string(policy), 0)
-	args = appendJob(args, intake{NewJob: &job, waits: waits, flow: true, once: n.Once}, common)
-	args[at+3] = len(args) - at - 4
-	return args
+	job := first.NewJob
+	head.NewJob, job.Parent = &job, nil // the script makes it of what all children of the parent have
+	parent, policy := 0, storage.OnFailWait
+	if p := first.Parent; p != nil {
+		parent, policy = f.parents[p.Queue+":"+p.ID], p.OnFail
+	}
+	args = append(args, f.queues[first.Queue+":"], parent, string(policy))
+	args = appendRun(args, &head, n, common)
+	for i := range n {
+		args = appendJob(args, &nodes[at+i].NewJob)
+	}
+	return args, n
 }
 
 // flowReply reads the reply of the script addflow.

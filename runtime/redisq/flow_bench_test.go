@@ -78,8 +78,34 @@ func TestAddFlowCostsNoMoreCommands(t *testing.T) {
 		_, err := s.AddFlow(t.Context(), time.Now(), nodes)
 		require.NoError(t, err)
 		if i > 0 { // the first one has more to make
-			// Of the flow: EXISTS, HMGET, INCRBY, LPUSH, the parent's ZADD, SADD, HMGET, ZADD of the marker, XTRIM.
-			require.Equal(t, 9+3*(n+1), commandCalls(t, c))
+			// Of the flow: EXISTS, HMGET, INCRBY, LPUSH, the parent's ZADD, SADD, ZADD of the marker, XTRIM.
+			require.Equal(t, 8+3*(n+1), commandCalls(t, c))
+		}
+	}
+}
+
+// Flows of one call share all but what is of a job, and the SADD of each parent.
+func TestAddFlowCostsOfManyFlows(t *testing.T) {
+	t.Parallel()
+	srv := testredis.Start(t)
+	c := srv.Client(t)
+	s, err := New(c)
+	require.NoError(t, err)
+	for call := range 2 {
+		var nodes, children []storage.FlowNode
+		for i := range 10 {
+			parent := fmt.Sprintf("q/%d-R%d", call, i)
+			nodes = append(nodes, node(parent, ""))
+			for k := range 10 {
+				children = append(children, node(fmt.Sprintf("q/%d-c%d-%d", call, i, k), parent))
+			}
+		}
+		nodes = append(nodes, children...)
+		require.NoError(t, c.ConfigResetStat(t.Context()).Err())
+		_, err := s.AddFlow(t.Context(), time.Now(), nodes)
+		require.NoError(t, err)
+		if call > 0 { // the first one has more to make
+			require.Equal(t, 7+10+3*110, commandCalls(t, c))
 		}
 	}
 }

@@ -153,9 +153,7 @@ func replayNode(ctx context.Context, s *Store, r *vectors.Record) (any, error) {
 	if err := s.checkFlow(f, n.Timestamp, nodes); err != nil {
 		return nil, err
 	}
-	if r.Op() == "addParentJob" {
-		f.parents[n.Queue+":"+n.ID] = len(f.parents) + 1
-	}
+	f.waits[0] = r.Op() == "addParentJob"
 	reply, err := runAt(ctx, s, redis.NewStringSliceCmd, "addflow", n.Queue+":", f.args(n.Timestamp, nodes))
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@
 -- set yet), `list` (of waiting jobs), `time` (of jobs that have none of their own), and what is gathered to be written at once:
 -- `back`, `front` (ids for the two ends of the list), `prio` (ids and priorities), `later` (scores and ids of delayed jobs),
 -- `slots` (the last score given for a time), `wake` and `wake_later` (the markers to set). `cut` is set for the call's last job.
+-- Jobs come in runs, see script `add`.
 
 function L.intake(b, meta, max, time, back)
   return {
@@ -57,22 +58,19 @@ local function add_later(q, id, ts, delay)
   emit(q, 'delayed', 'jobId', id, 'delay', int(due))
 end
 
-local find = string.find
-local function has(flags, flag) return find(flags, flag, 1, true) end
-
 -- Puts a stored job where it belongs.
-local function place(q, flags, id, ts, delay, priority)
-  if has(flags, 'w') then
+local function place(q, run, id, ts)
+  if run.w then
     rc('ZADD', q.b .. 'waiting-children', ts, id)
     emit(q, 'waiting-children', 'jobId', id)
     return
   end
-  if delay ~= '0' then return add_later(q, id, tonumber(ts), delay) end
-  if priority ~= '0' then
+  if run.delay ~= '0' then return add_later(q, id, tonumber(ts), run.delay) end
+  if run.priority ~= '0' then
     q.prio[#q.prio + 1] = id
-    q.prio[#q.prio + 1] = tonumber(priority)
+    q.prio[#q.prio + 1] = tonumber(run.priority)
   else
-    local to = has(flags, 'l') and q.front or q.back
+    local to = run.l and q.front or q.back
     to[#to + 1] = id
   end
   q.wake = true
@@ -90,28 +88,55 @@ local function yields(q, there, job, d, defer)
   return L.dedup(q.b, d, job), 1
 end
 
-local function dedup_of(b, id, ttl, how, replace)
+local function dedup_of(b, id, ttl, how, waits)
+  local function has(switch) return string.find(how, switch, 1, true) end
   return {
-    id = id, key = b .. 'de:' .. id, next = b .. 'dn:' .. id, ttl = tonumber(ttl), extend = has(how, 'e'),
-    replace = replace and has(how, 'r'), keep_last = has(how, 'k'), reschedule = has(how, 's'),
+    id = id, key = b .. 'de:' .. id, next = b .. 'dn:' .. id, ttl = tonumber(ttl), extend = has('e'),
+    replace = not waits and has('r'), keep_last = has('k'), reschedule = has('s'),
   }
 end
 
--- Adds the job whose flags, name, data and options stand before ARGV[a]; see script `add`. `count` is the number that it takes of
--- the counter; nil: it takes the next. `node` is set for a job of a flow, whose parent (`pkey`, `parent`) was looked for before and
--- learns of its children later, and of which it is known whether a job with its id is `there`. Returns its id ('': refused), the
--- place in ARGV after it, and a note.
-function L.take_in(q, a, count, node)
-  local flags, name, data, opts = ARGV[a - 4], ARGV[a - 3], ARGV[a - 2], ARGV[a - 1]
-  local custom, ts, delay, priority = nil, q.time, '0', '0'
-  local pkey, parent, rjk, d
-  if has(flags, 'i') then custom, a = ARGV[a], a + 1 end
-  if has(flags, 't') then ts, a = ARGV[a], a + 1 end
-  if has(flags, 'd') then delay, a = ARGV[a], a + 1 end
-  if has(flags, 'p') then priority, a = ARGV[a], a + 1 end
-  if has(flags, 'P') then pkey, parent, a = ARGV[a], ARGV[a + 1], a + 2 end
-  if has(flags, 's') then rjk, a = ARGV[a], a + 1 end
-  if has(flags, 'D') then d, a = dedup_of(q.b, ARGV[a], ARGV[a + 1], ARGV[a + 2], not has(flags, 'w')), a + 3 end
+-- Reads what the jobs of a run have in common, from ARGV[a] on; see script `add`. Returns it, and the place of the first job.
+-- `plain` is one whose jobs are stored and wait, for a worker or for their children (`w`), and that is all.
+function L.run(b, a)
+  local run = { count = 1, name = ARGV[a + 1], opts = ARGV[a + 2], delay = '0', priority = '0', plain = true }
+  local x, dedup = a + 3, nil
+  for flag in string.gmatch(ARGV[a], '.') do
+    if flag == 'i' or flag == 'w' or flag == 'o' then
+      run[flag] = true
+    elseif flag == '*' then
+      run.count, x = tonumber(ARGV[x]), x + 1
+    elseif flag == 't' then
+      run.time, x = ARGV[x], x + 1
+    else
+      run.plain = false
+      if flag == 'd' then
+        run.delay, x = ARGV[x], x + 1
+      elseif flag == 'p' then
+        run.priority, x = ARGV[x], x + 1
+      elseif flag == 'P' then
+        run.pkey, run.parent, x = ARGV[x], ARGV[x + 1], x + 2
+      elseif flag == 's' then
+        run.rjk, x = ARGV[x], x + 1
+      elseif flag == 'D' then
+        dedup, x = x, x + 3
+      else
+        run[flag] = true
+      end
+    end
+  end
+  if dedup then run.dedup = dedup_of(b, ARGV[dedup], ARGV[dedup + 1], ARGV[dedup + 2], run.w) end
+  return run, x
+end
+
+-- Adds the job of a run whose data are ARGV[a]. `count` is the number that it takes of the counter; nil: it takes the next. `node`
+-- is set for a job of a flow, whose parent (`pkey`, `parent`) was looked for before and learns of its children later, and of which
+-- it is known whether a job with its id is `there`. Returns its id ('': refused), the place in ARGV after it, and a note.
+function L.take_in(q, run, a, count, node)
+  local data, custom, ts = ARGV[a], nil, run.time or q.time
+  local delay, priority, pkey, parent, d = run.delay, run.priority, run.pkey, run.parent, run.dedup
+  a = a + 1
+  if run.i then custom, a = ARGV[a], a + 1 end
   if node then
     pkey, parent = node.pkey, node.parent
   elseif pkey and rc('EXISTS', pkey) == 0 then
@@ -123,20 +148,23 @@ function L.take_in(q, a, count, node)
   local there
   if node then there = node.there else there = custom and rc('EXISTS', q.b .. custom) == 1 end
   if there or d then
-    local job = { id = id, name = name, data = data, opts = opts, now = tonumber(ts), delay = tonumber(delay), pkey = pkey, parent = parent, rjk = rjk }
-    local other, note = yields(q, there, job, d, has(flags, 'f'))
+    local job = {
+      id = id, name = run.name, data = data, opts = run.opts, now = tonumber(ts), delay = tonumber(delay), pkey = pkey, parent = parent, rjk = run.rjk,
+    }
+    local other, note = yields(q, there, job, d, node or run.f)
     if other then return other, a, note end
   end
   local key = q.b .. id
   if pkey then
-    rc('HSET', key, 'name', name, 'data', data, 'opts', opts, 'timestamp', ts, 'delay', delay, 'priority', priority, 'parentKey', pkey, 'parent', parent)
+    rc('HSET', key, 'name', run.name, 'data', data, 'opts', run.opts, 'timestamp', ts, 'delay', delay, 'priority', priority,
+      'parentKey', pkey, 'parent', parent)
   else
-    rc('HSET', key, 'name', name, 'data', data, 'opts', opts, 'timestamp', ts, 'delay', delay, 'priority', priority)
+    rc('HSET', key, 'name', run.name, 'data', data, 'opts', run.opts, 'timestamp', ts, 'delay', delay, 'priority', priority)
   end
-  if rjk then rc('HSET', key, 'rjk', rjk) end
+  if run.rjk then rc('HSET', key, 'rjk', run.rjk) end
   if d then rc('HSET', key, 'deid', d.id) end
-  rc('XADD', q.events, '*', 'event', 'added', 'jobId', id, 'name', name)
-  place(q, flags, id, ts, delay, priority)
+  rc('XADD', q.events, '*', 'event', 'added', 'jobId', id, 'name', run.name)
+  place(q, run, id, ts)
   if pkey and not node then rc('SADD', pkey .. ':dependencies', key) end
   return id, a
 end
