@@ -14,6 +14,11 @@ import (
 // not say in which order it goes. Empty: it is played.
 func deviates(w *world, c call) string {
 	if f := deviations[c.Op]; f != nil {
+		if why := f(w, c); why != "" {
+			return why
+		}
+	}
+	if f := deviations5[c.Op]; f != nil && w.lib == Node5 {
 		return f(w, c)
 	}
 	return ""

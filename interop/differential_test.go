@@ -26,22 +26,31 @@ const (
 )
 
 const (
-	defaultOps  = 6000 // in all
-	sequenceOps = 160  // from one empty queue
+	defaultOps6 = 6000 // in all, with 6.x
+	defaultOps5 = 1500
+	sequenceOps = 160 // from one empty queue
 )
 
-// TestDifferential sends random sequences of operations to a Node peer, 6.7.0,
-// and to the Go peer, each on a database of its own, and compares all that they
+// TestDifferential sends random sequences of operations to a Node peer and to
+// the Go peer, each on a database of its own, and compares all that they
 // stored, emitted and answered after every single one. Where they differ, the
 // sequence is made as short as possible and shown.
 //
-// BULLMQ_SEED chooses other sequences, BULLMQ_OPS sets the number of operations.
+// BULLMQ_SEED chooses other sequences, BULLMQ_OPS sets the number of operations
+// with each release.
 func TestDifferential(t *testing.T) {
 	t.Parallel()
-	seed := number(t, seedEnv, 1)
-	total := int(number(t, opsEnv, defaultOps))
+	for lib, ops := range map[Library]int64{Node6: defaultOps6, Node5: defaultOps5} {
+		t.Run(lib.Version, func(t *testing.T) {
+			t.Parallel()
+			differential(t, lib, number(t, seedEnv, 1), int(number(t, opsEnv, ops)))
+		})
+	}
+}
+
+func differential(t *testing.T, lib Library, seed int64, total int) {
 	t.Logf("%s=%d %s=%d", seedEnv, seed, opsEnv, total)
-	b := newBench(t)
+	b := newBench(t, lib)
 	done := map[string]int{}
 	for sequence := uint64(0); total > 0; sequence++ {
 		played, diff := b.play(rand.New(rand.NewPCG(uint64(seed), sequence)))
@@ -104,6 +113,7 @@ func lines(calls []call) string {
 type bench struct {
 	*testing.T
 	ctx   context.Context
+	lib   Library
 	sides [2]*side // Node's, ours
 }
 
@@ -135,14 +145,18 @@ var benchWorkers = map[string]struct {
 // differentialTime bounds the whole test.
 const differentialTime = 10 * time.Minute
 
-func newBench(t *testing.T) *bench {
+func newBench(t *testing.T, lib Library) *bench {
 	t.Helper()
 	NeedNode(t)
 	ctx, cancel := context.WithTimeout(context.Background(), differentialTime)
 	t.Cleanup(cancel)
 	one, two := testredis.Shared(t), testredis.Shared(t)
-	b := &bench{T: t, ctx: ctx, sides: [2]*side{
-		{StartNode(t, Node6, one.URL()), one.Client(t)}, {StartGo(t, two.URL()), two.Client(t)},
+	var mode []Option
+	if lib == Node5 {
+		mode = append(mode, Peers5())
+	}
+	b := &bench{T: t, ctx: ctx, lib: lib, sides: [2]*side{
+		{StartNode(t, lib, one.URL()), one.Client(t)}, {StartGo(t, two.URL(), mode...), two.Client(t)},
 	}}
 	for _, s := range b.sides {
 		// The first add of a queue announces the program; the worlds begin after that.

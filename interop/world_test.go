@@ -36,7 +36,7 @@ func (b *bench) world() *world {
 	for _, s := range b.sides {
 		require.NoError(b, s.rdb.FlushDB(b.ctx).Err())
 		for _, q := range []string{mainQueue, kidsQueue} {
-			require.NoError(b, s.rdb.HSet(b.ctx, "bull:"+q+":meta", "opts.maxLenEvents", 10000, "version", "bullmq:6.7.0").Err())
+			require.NoError(b, s.rdb.HSet(b.ctx, "bull:"+q+":meta", "opts.maxLenEvents", 10000, "version", "bullmq:"+b.lib.Version).Err())
 		}
 		require.NoError(b, s.peer.Call(b.ctx, "clock.set", Args{"ms": w.clock}, nil))
 	}
@@ -144,7 +144,7 @@ func (w *world) do(c call) []string {
 	if c.Op == "queue.obliterate" && refused[0] == nil && refused[1] == nil {
 		w.nothingLeft(fmt.Sprintf("bull:%s:", c.Args["queue"]))
 	}
-	return diffAnswers(c.Op, answers, refused)
+	return w.diffAnswers(c.Op, answers, refused)
 }
 
 // nothingLeft requires that our side left no key below a base, and removes
@@ -187,7 +187,7 @@ func (w *world) book(c call, answer json.RawMessage, refused *Error) {
 func heldKey(c call) string { return fmt.Sprint(c.Args["queue"], "/", c.Args["id"]) }
 
 // diffAnswers compares what both sides answered.
-func diffAnswers(op string, answers [2]json.RawMessage, refused [2]*Error) []string {
+func (w *world) diffAnswers(op string, answers [2]json.RawMessage, refused [2]*Error) []string {
 	a, b := refused[0], refused[1]
 	switch {
 	case a != nil && a.Name == "NoJob":
@@ -203,6 +203,9 @@ func diffAnswers(op string, answers [2]json.RawMessage, refused [2]*Error) []str
 		return []string{fmt.Sprintf("only Go refuses %s: %v", op, b)}
 	}
 	view := answerViews[op]
+	if v := answerViews5[op]; v != nil && w.lib == Node5 {
+		view = v
+	}
 	if view == nil {
 		view = asItIs
 	}
