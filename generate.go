@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/bullmq-gen/bullmq-gen/internal/check"
@@ -110,7 +111,11 @@ func (r *Result) generate(c Config, from source.Config, loaded *source.Loaded, l
 	}
 	check.Outputs(outputs, l)
 	if !l.Failed() && len(planned)+len(orphans) == 0 {
-		l.Warnf(position{}, "no //bullmq:task and no //bullmq:queue in %v", c.Patterns)
+		in := strings.Join(c.Patterns, " ")
+		if !strings.Contains(in, "...") {
+			in += "; ./... takes in the packages below"
+		}
+		l.Warnf(position{}, "no //bullmq:task and no //bullmq:queue in %s", in)
 	}
 	if l.Failed() {
 		return nil

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"go/format"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -137,7 +138,7 @@ func TestList(t *testing.T) {
 	t.Parallel()
 	dir := module(t, goodTasks+"\n//bullmq:queue concurrency=3 limit=10/90s group=To\nconst Mail = \"mail\"\n\n"+
 		"// Send sends.\n//\n//bullmq:task mail/send lifo timeout=1h\n//bullmq:retry attempts=3 backoff=fixed:1500ms\n//bullmq:alias old\ntype Send struct {\n\tTo string `bullmq:\"dedup\"`\n}\n")
-	code, stdout, stderr := start(t, dir, "list", "./...")
+	code, stdout, stderr := start(t, dir, "list")
 	require.Zero(t, code, stderr)
 	require.Empty(t, stderr)
 	require.Equal(t, ""+
@@ -145,6 +146,10 @@ func TestList(t *testing.T) {
 		"jobs   do    Do    tasks/tasks.go:6   \n"+
 		"mail   send  Send  tasks/tasks.go:18  concurrency=3 group-limit=10/1m30s attempts=3 backoff=fixed wait=1.5s lifo timeout=1h dedup:To group:To alias=old\n", stdout)
 	require.NoDirExists(t, filepath.Join(dir, "gen"))
+	write(t, dir, "main.go", "package main\n")
+	code, _, stderr = start(t, dir)
+	require.Zero(t, code)
+	require.Contains(t, stderr, "no //bullmq:task and no //bullmq:queue in .; ./... takes in the packages below")
 	code, stdout, stderr = start(t, dir, "list", "-json", "./...")
 	require.Zero(t, code, stderr)
 	var got struct{ Tasks []bullmqgen.Listed }
@@ -167,18 +172,29 @@ func TestInit(t *testing.T) {
 	code, _, stderr := start(t, dir, "init")
 	require.Equal(t, trouble, code)
 	require.Contains(t, stderr, "go mod init")
-	write(t, dir, "go.mod", "module example.com/app\n\ngo 1.26.0\n")
-	code, stdout, stderr := start(t, dir, "init", "svc")
-	require.Zero(t, code, stderr)
-	require.Contains(t, stdout, "svc/tasks/tasks.go is written")
-	require.Contains(t, stdout, "go generate ./...")
-	for _, args := range [][]string{{"init", "svc"}, {"init", "a", "b"}, {"init", "-x"}} {
+	write(t, dir, "go.mod", "go 1.26.0\n")
+	code, _, stderr = start(t, dir, "init")
+	require.Equal(t, trouble, code)
+	require.Contains(t, stderr, "names the module")
+	useThisRepository(t, dir)
+	for folder, args := range map[string][]string{"svc/mail/": {"init", "svc/mail"}, "": {"init"}} {
+		code, stdout, stderr := start(t, dir, args...)
+		require.Zero(t, code, stderr)
+		require.Contains(t, stdout, folder+"tasks/tasks.go and "+folder+"tasks/tasks_test.go are written")
+		require.Contains(t, stdout, "go generate ./...")
+	}
+	for _, args := range [][]string{{"init", "svc/mail"}, {"init", "a", "b"}, {"init", "-x"}} {
 		code, _, _ = start(t, dir, args...)
 		require.Equal(t, trouble, code)
 	}
-	useThisRepository(t, dir)
 	runGo(t, dir, "generate", "-mod=mod", "./...")
-	runGo(t, dir, "vet", "-mod=mod", "./...")
-	require.Equal(t, []string{"bullmq.manifest.json", "tasks.gen.d.ts", "tasks.gen.go"}, files(t, dir, "svc/gen"))
-	require.Contains(t, read(t, dir, "svc/gen/tasks.gen.go"), "func HandleEmails(")
+	require.Equal(t, []string{"bullmq.manifest.json", "tasks.gen.d.ts", "tasks.gen.go"}, files(t, dir, "svc/mail/gen"))
+	require.Contains(t, read(t, dir, "svc/mail/gen/tasks.gen.go"), "func HandleEmails(")
+	for _, file := range []string{"tasks/tasks.go", "tasks/tasks_test.go"} {
+		text := read(t, dir, "svc/mail/"+file)
+		tidy, err := format.Source([]byte(text))
+		require.NoError(t, err)
+		require.Equal(t, string(tidy), text)
+	}
+	runGo(t, dir, "test", "-mod=mod", "./...") // with go vet
 }

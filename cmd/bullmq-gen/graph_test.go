@@ -39,7 +39,7 @@ type AuditChildren struct {
 func TestGraph(t *testing.T) {
 	t.Parallel()
 	dir := module(t, flowTasks)
-	code, stdout, stderr := start(t, dir, "graph", "./...")
+	code, stdout, stderr := start(t, dir, "graph")
 	require.Zero(t, code, stderr)
 	require.Equal(t, `audit (audits)
 └─ look: fetch-logo (pages)

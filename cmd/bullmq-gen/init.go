@@ -7,25 +7,35 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
+
+	"golang.org/x/mod/modfile"
 )
 
-//go:embed starter.go.txt
-var starter string
+// What a package begins with: its tasks, and a test that adds and handles them.
+// PARENT is the import path of the folder that both are in, and the generated code.
+var (
+	//go:embed starter_tasks.txt
+	starterTasks string
+	//go:embed starter_test.txt
+	starterTest string
+)
 
-const nextSteps = `%[1]s is written. Now:
+const nextSteps = `%[1]s and %[2]s are written. Now:
 
   go get -tool github.com/bullmq-gen/bullmq-gen/cmd/bullmq-gen
   go generate ./...
   go mod tidy
+  go test ./...
 
-Then add jobs with gen.EnqueueSendWelcome(ctx, client, tasks.SendWelcome{...}),
-and handle them with gen.HandleEmails(worker, handler).
+The test has what to go on with: gen.EnqueueSendWelcome(ctx, client, tasks.SendWelcome{...})
+adds a job, and a worker runs the handler by gen.HandleEmails(worker, mailer{}).
 `
 
 // initialize writes a package of tasks to begin with, with the line that
-// generates code for it, into the folder tasks of the one given.
+// generates code for it and a test, into the folder tasks of the one given.
 func initialize(args []string, stdout io.Writer) error {
 	dir := "."
 	switch {
@@ -37,38 +47,49 @@ func initialize(args []string, stdout io.Writer) error {
 	case len(args) == 1:
 		dir = args[0]
 	}
-	if err := inModule(dir); err != nil {
-		return err
-	}
-	file := filepath.Join(dir, "tasks", "tasks.go")
-	if found, _ := filepath.Glob(filepath.Join(dir, "tasks", "*.go")); len(found) > 0 {
-		return fmt.Errorf("%s is there already: nothing is written", filepath.ToSlash(found[0]))
-	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return err
-	}
-	if err := os.WriteFile(file, []byte(starter), 0o644); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(stdout, nextSteps, filepath.ToSlash(file))
-	return err
-}
-
-// inModule is an error for a folder that belongs to no module.
-func inModule(dir string) error {
-	dir, err := filepath.Abs(dir)
+	parent, err := importPath(dir)
 	if err != nil {
 		return err
 	}
+	if found, _ := filepath.Glob(filepath.Join(dir, "tasks", "*.go")); len(found) > 0 {
+		return fmt.Errorf("%s is there already: nothing is written", filepath.ToSlash(found[0]))
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "tasks"), 0o755); err != nil {
+		return err
+	}
+	tasks, test := filepath.Join(dir, "tasks", "tasks.go"), filepath.Join(dir, "tasks", "tasks_test.go")
+	if err := os.WriteFile(tasks, []byte(starterTasks), 0o644); err != nil {
+		return err
+	}
+	if err := os.WriteFile(test, []byte(strings.ReplaceAll(starterTest, "PARENT", parent)), 0o644); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(stdout, nextSteps, filepath.ToSlash(tasks), filepath.ToSlash(test))
+	return err
+}
+
+// importPath is that of a package in a folder, which may not be there yet. A
+// folder that belongs to no module is an error.
+func importPath(dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	below := ""
 	for {
-		_, err := os.Stat(filepath.Join(dir, "go.mod"))
-		parent := filepath.Dir(dir)
-		if err == nil || !errors.Is(err, fs.ErrNotExist) {
-			return err
+		text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+		if module := modfile.ModulePath(text); module != "" {
+			return path.Join(module, below), nil
 		}
-		if parent == dir {
-			return errors.New("there is no go.mod here or above: run go mod init NAME first")
+		if err == nil {
+			return "", fmt.Errorf("%s has no line that names the module", filepath.Join(dir, "go.mod"))
 		}
-		dir = parent
+		if !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+		if filepath.Dir(dir) == dir {
+			return "", errors.New("there is no go.mod here or above: run go mod init NAME first")
+		}
+		dir, below = filepath.Dir(dir), path.Join(filepath.Base(dir), below)
 	}
 }

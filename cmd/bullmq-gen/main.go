@@ -19,9 +19,9 @@ import (
 const usage = `bullmq-gen generates typed Go code for BullMQ tasks from directives on structs.
 
   bullmq-gen [flags] [packages]        packages as for the go command; default .
-  bullmq-gen list [flags] [packages]   show queues, tasks and their options
-  bullmq-gen graph [flags] [packages]  draw flows; -format text, mermaid or dot
-  bullmq-gen init [folder]             write a package of tasks to begin with
+  bullmq-gen list [flags] [packages]   show queues and tasks; default ./...
+  bullmq-gen graph [flags] [packages]  draw flows, likewise; -format mermaid, dot
+  bullmq-gen init [folder]             write tasks to begin with, and their test
 
 Once for a module, in any Go file: //go:generate go tool bullmq-gen ./...
 
@@ -103,6 +103,9 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		return nil, err
 	}
 	o.config.Patterns = flags.Args()
+	if o.looks() && len(o.config.Patterns) == 0 {
+		o.config.Patterns = []string{"./..."}
+	}
 	o.config.NoGuard, o.config.NoManifest, o.config.NoTypeScript = !o.guard, !o.manifest, !o.types
 	if (o.against != "" || o.looks()) && !o.manifest {
 		return nil, errors.New("-against, list and graph need the manifest: leave -manifest=false out")
