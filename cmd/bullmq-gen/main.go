@@ -20,7 +20,7 @@ const usage = `bullmq-gen generates typed Go code for BullMQ tasks from directiv
 
   bullmq-gen [flags] [packages]        packages as for the go command; default .
   bullmq-gen list [flags] [packages]   show queues and tasks; default ./...
-  bullmq-gen graph [flags] [packages]  draw flows, likewise; -format mermaid, dot
+  bullmq-gen graph [flags] [packages]  draw flows likewise; -format mermaid, dot
   bullmq-gen init [folder]             write tasks to begin with, and their test
 
 Once for a module, in any Go file: //go:generate go tool bullmq-gen ./...
