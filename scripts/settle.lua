@@ -120,14 +120,31 @@ if n > completed then
     return left
   end
 
-  -- Completes v jobs in bulk, if they are kept; writes their events in any case. `made` has the attempts of those that made more than one,
-  -- `parents` those of children, and `links` what they keep of them. A parent is looked at once for children of it that stand together.
-  local function complete(ids, keys, values, made, parents, links, v)
+  -- Tells a parent the results of its children first to last. Returns whether it waited for any of them.
+  local function told_parent(parent, keys, values, first, last)
+    local pending = rc('SMISMEMBER', parent .. ':dependencies', unpack(keys, first, last))
+    local left, done, d = {}, {}, 0
+    for j = first, last do
+      if pending[j - first + 1] == 1 then
+        d = d + 1
+        left[d], done[2 * d - 1], done[2 * d] = keys[j], keys[j], values[j]
+      end
+    end
+    if d == 0 then return false end
+    rc('SREM', parent .. ':dependencies', unpack(left))
+    rc('HSET', parent .. ':processed', unpack(done))
+    return true
+  end
+
+  -- Completes v jobs in bulk, if they are kept; writes their events in any case. `made` has, by id, the attempts of those that made more
+  -- than one; `parents` the parents of children, and `links` what they keep of them. A parent is looked at once for children of it that
+  -- stand together.
+  local function complete(ids, keys, values, v, made, parents, links)
     if count ~= 0 then
       local z = {}
       for i = 1, v do
         z[2 * i - 1], z[2 * i] = now, ids[i]
-        rc('HSET', keys[i], 'returnvalue', values[i], 'finishedOn', now, 'atm', made[ids[i]] or '1')
+        rc('HSET', keys[i], 'returnvalue', values[i], 'finishedOn', now, 'atm', made and made[ids[i]] or '1')
       end
       rc('ZADD', B .. 'completed', unpack(z))
     end
@@ -135,32 +152,29 @@ if n > completed then
       meta[4] = '10000'
       rc('HSET', B .. 'meta', 'opts.maxLenEvents', meta[4])
     end
-    local told = false
-    for i = 1, v do
-      local id, value = ids[i], values[i]
-      local parent = parents[id]
+    local i = 1
+    while i <= v do
+      local parent, last, told = parents and parents[i], parents and i or v, false
       if parent then
-        if rc('SREM', parent .. ':dependencies', keys[i]) == 1 then
-          rc('HSET', parent .. ':processed', keys[i], value)
-          told = true
-        end
-        if told and (i == v or parents[ids[i + 1]] ~= parent) then
-          if rc('SCARD', parent .. ':dependencies') == 0 then cold().tell_parent(parent, links[id], tonumber(now)) end
-          told = false
+        while last < v and parents[last + 1] == parent do last = last + 1 end
+        told = told_parent(parent, keys, values, i, last)
+      end
+      for j = i, last do
+        if told and j == last and rc('SCARD', parent .. ':dependencies') == 0 then cold().tell_parent(parent, links[j], tonumber(now)) end
+        if j < v then
+          rc('XADD', events, '*', 'event', 'completed', 'jobId', ids[j], 'returnvalue', values[j], 'prev', 'active')
+        else
+          rc('XADD', events, 'MAXLEN', '~', meta[4], '*', 'event', 'completed', 'jobId', ids[j], 'returnvalue', values[j], 'prev', 'active')
         end
       end
-      if i < v then
-        rc('XADD', events, '*', 'event', 'completed', 'jobId', id, 'returnvalue', value, 'prev', 'active')
-      else
-        rc('XADD', events, 'MAXLEN', '~', meta[4], '*', 'event', 'completed', 'jobId', id, 'returnvalue', value, 'prev', 'active')
-      end
+      i = last + 1
     end
     completed = completed + v
   end
 
-  -- Completes the m jobs from a place on, which are plain ones: the same as below, without what others need. If one of them is there
-  -- twice nothing is done, but that the end of `active` was popped, which is returned.
-  local function settle_plain(low, m, keys, locks)
+  -- Completes the m jobs from a place on, which are plain ones, or children: the same as below, without what others need. If one of them
+  -- is there twice nothing is done, but that the end of `active` was popped, which is returned.
+  local function settle_plain(low, m, keys, locks, parents, links)
     local tail = rc('RPOP', active, m) or {}
     local ids, from, i, gone = tail, 3 * low + 5, 1
     while i <= m and tail[i] == A[from + 3 * i] do i = i + 1 end
@@ -175,30 +189,22 @@ if n > completed then
       if leave_active(at, m, tail) > 0 then gone = at end
     end
     rc('SREM', B .. 'stalled', unpack(ids))
-    local z, v = {}, 0
+    local values, v = {}, 0
     for i = 1, m do
-      local id = ids[i]
-      if gone and gone[id] then -- it was not there: it loses its lock, and nothing else is done
+      if gone and gone[ids[i]] then -- it was not there: it loses its lock, and nothing else is done
         refuse(low + i - 1, -3)
       else
-        local value = A[from + 3 * i + 2]
         v = v + 1
-        if count == 0 then
-          locks[m + v] = keys[i]
-        else
-          rc('HSET', keys[i], 'returnvalue', value, 'finishedOn', now, 'atm', '1')
-          z[2 * v - 1], z[2 * v] = now, id
+        values[v] = A[from + 3 * i + 2]
+        if gone then
+          ids[v], keys[v] = ids[i], keys[i]
+          if parents then parents[v], links[v] = parents[i], links[i] end
         end
-        if i < m then
-          rc('XADD', events, '*', 'event', 'completed', 'jobId', id, 'returnvalue', value, 'prev', 'active')
-        else
-          rc('XADD', events, 'MAXLEN', '~', meta[4], '*', 'event', 'completed', 'jobId', id, 'returnvalue', value, 'prev', 'active')
-        end
+        if count == 0 then locks[m + v] = keys[v] end
       end
     end
-    if count ~= 0 and v > 0 then rc('ZADD', B .. 'completed', unpack(z)) end
     rc('DEL', unpack(locks))
-    completed = completed + v
+    if v > 0 then complete(ids, keys, values, v, nil, parents, links) end
   end
 
   -- Settles in bulk what can be of the jobs in some places, and notes the others in `single`. Lua puts no more than some thousands of
@@ -221,13 +227,24 @@ if n > completed then
     local families = pure and not more -- children are completed in bulk: no job of the call may be the parent of another
 
     local plain, tail = 0 -- how many of the first jobs have nothing unusual, and are locked as they should
-    if alike and meta[4] and not more then
-      local m, a = high - low + 1, 3 * low + 9
-      while plain < m and held[plain + 1] == A[a] and rc('HLEN', keys[plain + 1]) == usual do plain, a = plain + 1, a + 3 end
+    if alike and not more then
+      local m, a, parents, links = high - low + 1, 3 * low + 9
+      while plain < m and held[plain + 1] == A[a] do
+        local key = keys[plain + 1]
+        local len = rc('HLEN', key)
+        if len ~= usual then
+          local h = families and len == usual + 2 and rc('HMGET', key, 'parentKey', 'parent')
+          if not h or not h[1] or not h[2] or h[1] == '' then break end
+          if not parents then parents, links = {}, {} end
+          parents[plain + 1], links[plain + 1] = h[1], h[2]
+        end
+        plain, a = plain + 1, a + 3
+      end
       if plain == m then
-        tail = settle_plain(low, m, keys, locks)
+        tail = settle_plain(low, m, keys, locks, parents, links)
         if not tail then return end
       end
+      if parents then plain = 0 end -- what is told of children below
     end
 
     -- The places of those that leave `active`; of whose locks are released; and of what can be done in bulk. The lists of keys and locks
@@ -327,7 +344,14 @@ if n > completed then
       u = u + v
     end
     if u > 0 then rc('DEL', unpack(locks, 1, u)) end
-    if v > 0 then complete(ids, keys, values, made, parents, links, v) end
+    if v > 0 then
+      local p, k
+      if next(parents) then
+        p, k = {}, {}
+        for i = 1, v do p[i], k[i] = parents[ids[i]], links[ids[i]] end
+      end
+      complete(ids, keys, values, v, made, p, k)
+    end
   end
 
   if string.find(kinds, 'r', 1, true) then -- jobs that are due stand before a retried one in line
@@ -457,8 +481,8 @@ if want > 0 then
       elseif len == 6 then -- what every job has: these, and delay and priority, which mean nothing for one that waits
         h = rc('HMGET', key, 'name', 'data', 'opts', 'timestamp')
       elseif len == 8 then
-        h = rc('HMGET', key, 'name', 'data', 'opts', 'timestamp', 'parentKey', 'parent', 'delay', 'priority')
-        if not (h[5] and h[6] and h[7] and h[8]) then h = false end
+        h = rc('HMGET', key, 'name', 'data', 'opts', 'timestamp', 'parentKey', 'parent')
+        if not (h[5] and h[6]) then h = false end
       end
       if h and h[1] and h[2] and h[3] and h[4] then
         if worker == '' then
