@@ -11,7 +11,11 @@ if n > 0 then
     locks[i] = key .. ':lock'
     z[2 * i - 1], z[2 * i] = now, id
     c('HSET', key, 'returnvalue', 'null', 'finishedOn', now, 'atm', '1')
-    c('XADD', events, 'MAXLEN', '~', '10000', '*', 'event', 'completed', 'jobId', id, 'returnvalue', 'null', 'prev', 'active')
+    if i < n then
+      c('XADD', events, '*', 'event', 'completed', 'jobId', id, 'returnvalue', 'null', 'prev', 'active')
+    else -- once a call is enough to keep the stream short
+      c('XADD', events, 'MAXLEN', '~', '10000', '*', 'event', 'completed', 'jobId', id, 'returnvalue', 'null', 'prev', 'active')
+    end
   end
   c('RPOP', active, n)
   c('DEL', unpack(locks))

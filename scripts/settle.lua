@@ -172,6 +172,24 @@ if n > completed then
     completed = completed + v
   end
 
+  -- How many of the m jobs from a place on, up to the first other one, are locked as they should be and either plain or children; and the
+  -- parents of the children with what they keep of them, if there are any.
+  local function plain_ones(low, m, keys, held)
+    local plain, a, parents, links = 0, 3 * low + 9
+    while plain < m and held[plain + 1] == A[a] do
+      local key = keys[plain + 1]
+      local len = rc('HLEN', key)
+      if len ~= usual then
+        local h = pure and len == usual + 2 and rc('HMGET', key, 'parentKey', 'parent')
+        if not h or not h[1] or not h[2] or h[1] == '' then break end
+        if not parents then parents, links = {}, {} end
+        parents[plain + 1], links[plain + 1] = h[1], h[2]
+      end
+      plain, a = plain + 1, a + 3
+    end
+    return plain, parents, links
+  end
+
   -- Completes the m jobs from a place on, which are plain ones, or children: the same as below, without what others need. If one of them
   -- is there twice nothing is done, but that the end of `active` was popped, which is returned.
   local function settle_plain(low, m, keys, locks, parents, links)
@@ -207,6 +225,28 @@ if n > completed then
     if v > 0 then complete(ids, keys, values, v, nil, parents, links) end
   end
 
+  -- Refuses the jobs of a table, which were not in `active`: they lose their lock, and nothing else is done. They leave the v jobs that are
+  -- completed in bulk, of which it returns how many are left, and those that are settled one by one.
+  local function refuse_lost(at, low, high, ids, keys, values, v)
+    local w, t, lost = 0, 0, {}
+    for i = 1, v do
+      if not at[ids[i]] then
+        w = w + 1
+        ids[w], keys[w], values[w] = ids[i], keys[i], values[i]
+      end
+    end
+    for _, i in pairs(at) do lost[i] = true end
+    for i = low, high do if lost[i] then refuse(i, -3) end end
+    for i = 1, s do
+      if not lost[single[i]] then
+        t = t + 1
+        single[t] = single[i]
+      end
+    end
+    s = t
+    return w
+  end
+
   -- Settles in bulk what can be of the jobs in some places, and notes the others in `single`. Lua puts no more than some thousands of
   -- arguments on its stack, so a call that settles many comes here more than once.
   local function settle_bulk(low, high)
@@ -226,25 +266,15 @@ if n > completed then
     local more = rc('EXISTS', unpack(kin)) > 0
     local families = pure and not more -- children are completed in bulk: no job of the call may be the parent of another
 
-    local plain, tail = 0 -- how many of the first jobs have nothing unusual, and are locked as they should
+    local plain, tail = 0
     if alike and not more then
-      local m, a, parents, links = high - low + 1, 3 * low + 9
-      while plain < m and held[plain + 1] == A[a] do
-        local key = keys[plain + 1]
-        local len = rc('HLEN', key)
-        if len ~= usual then
-          local h = families and len == usual + 2 and rc('HMGET', key, 'parentKey', 'parent')
-          if not h or not h[1] or not h[2] or h[1] == '' then break end
-          if not parents then parents, links = {}, {} end
-          parents[plain + 1], links[plain + 1] = h[1], h[2]
-        end
-        plain, a = plain + 1, a + 3
-      end
-      if plain == m then
-        tail = settle_plain(low, m, keys, locks, parents, links)
+      local parents, links
+      plain, parents, links = plain_ones(low, high - low + 1, keys, held)
+      if plain > high - low then
+        tail = settle_plain(low, plain, keys, locks, parents, links)
         if not tail then return end
       end
-      if parents then plain = 0 end -- what is told of children below
+      if parents then plain = 0 end -- what is known of children is asked for again
     end
 
     -- The places of those that leave `active`; of whose locks are released; and of what can be done in bulk. The lists of keys and locks
@@ -315,25 +345,7 @@ if n > completed then
       table.sort(single)
     end
 
-    if l > 0 and leave_active(at, l, tail) > 0 then -- some were not there: they lose their lock and nothing else is done
-      local w, t, lost = 0, 0, {}
-      for i = 1, v do
-        if not at[ids[i]] then
-          w = w + 1
-          ids[w], keys[w], values[w] = ids[i], keys[i], values[i]
-        end
-      end
-      v = w
-      for _, i in pairs(at) do lost[i] = true end
-      for i = low, high do if lost[i] then refuse(i, -3) end end
-      for i = 1, s do
-        if not lost[single[i]] then
-          t = t + 1
-          single[t] = single[i]
-        end
-      end
-      s = t
-    end
+    if l > 0 and leave_active(at, l, tail) > 0 then v = refuse_lost(at, low, high, ids, keys, values, v) end
     if u > 0 then rc('SREM', B .. 'stalled', unpack(free)) end
     if count == 0 then
       for i = 1, v do
