@@ -137,7 +137,7 @@ func (g *git) manifests(ctx context.Context) ([]string, error) {
 	top := filepath.Join(g.dir, strings.TrimSpace(string(root)))
 	list, err := g.run(ctx, "ls-tree", "-r", "-z", "--name-only", "--full-tree", g.revision)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: fetch it first if it is a branch; clones in CI often have a single commit", err)
 	}
 	var found []string
 	for name := range strings.SplitSeq(string(list), "\x00") {

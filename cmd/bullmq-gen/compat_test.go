@@ -128,6 +128,7 @@ func TestAgainstARevision(t *testing.T) {
 		}
 		require.Equal(t, trouble, code)
 		require.Contains(t, stderr, revision)
+		require.Equal(t, revision == "nothing", strings.Contains(stderr, "fetch it first"))
 	}
 	code, _, stderr = start(t, module(t, goodTasks), "-against", "HEAD", "./...")
 	require.Equal(t, trouble, code)
