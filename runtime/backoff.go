@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"time"
+
+	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
 // BackoffStrategy computes the wait before the next attempt. Attempt is the
@@ -61,6 +63,9 @@ func (r *reconnect) wait(ctx context.Context) {
 	case <-ctx.Done():
 	}
 }
+
+// tells reports whether an error is to be told: of an outage the first is.
+func (r *reconnect) tells(err error) bool { return r.tries == 0 || !storage.Transient(err) }
 
 // reset says that the storage answered; true: after failed tries.
 func (r *reconnect) reset() bool {

@@ -49,8 +49,9 @@ var (
 	ErrClosed = errors.New("bullmq: closed")
 	// ErrExpired: the job waited longer than its TTL.
 	ErrExpired = errors.New("job expired before it was started")
-	// ErrAbandoned is what Worker.Run returns when handlers were still running
-	// after all grace; their jobs are recovered by other workers.
+	// ErrAbandoned is what Worker.Run returns when after all grace handlers were
+	// still running, or the storage had not said which jobs it gave; other workers
+	// recover those jobs.
 	ErrAbandoned = errors.New("bullmq: jobs were left running")
 )
 

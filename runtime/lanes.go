@@ -79,7 +79,7 @@ func (p *pump) sendable() bool {
 // run, which it returns.
 func (p *pump) carry(c *call, own bool) *ActiveJob {
 	for ; c != nil; c = p.next() {
-		reply := p.send(p.ctx, &c.req)
+		reply := p.send(p.ctx, c)
 		if reply == nil {
 			p.returned(c)
 			return nil

@@ -2,6 +2,7 @@ package bullmq
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -24,6 +25,7 @@ const minBatch = 8
 type pump struct {
 	w     *Worker
 	ctx   context.Context // of all calls; set by the start
+	halt  context.Context // ends when the worker is to stop; set by the start
 	wake  *sync.Cond      // of the caller, when there may be something to send
 	idler *sync.Cond      // of the idle loop, when there may be something to wait for
 	calls atomic.Uint64
@@ -104,22 +106,32 @@ func (p *pump) request(c *call) {
 }
 
 // send makes a call until it is answered, however long the storage is away.
-// Nil: the worker gave up. Ctx is not the one that stops the worker: an answer
-// that is thrown away may hold jobs.
-func (p *pump) send(ctx context.Context, req *storage.SettleRequest) *storage.SettleReply {
-	back := newBackoff()
+// Ctx is not the one that stops the worker: an answer that is thrown away may
+// hold jobs. Nil: the worker gave up, or it stops and the call would only have
+// taken jobs, and certainly took none.
+func (p *pump) send(ctx context.Context, c *call) *storage.SettleReply {
+	back, wanted := newBackoff(), ctx
+	if c.only() {
+		wanted = p.halt
+	}
 	for {
-		reply, err := p.w.store.Settle(ctx, p.w.queue.Name, req)
+		reply, err := p.w.store.Settle(ctx, p.w.queue.Name, &c.req)
 		if err == nil {
 			p.w.outage.over(p.w)
 			return reply
 		}
-		if ctx.Err() != nil {
+		if errors.Is(err, storage.ErrUncertain) {
+			wanted = ctx
+		}
+		if wanted.Err() != nil {
 			return nil
 		}
 		p.w.outage.report(p.w, "settle and take jobs", err)
-		req.Again = true
-		back.wait(ctx)
+		c.req.Again = true
+		back.wait(wanted)
+		if wanted.Err() != nil {
+			return nil
+		}
 	}
 }
 
@@ -190,12 +202,15 @@ func (p *pump) note(reply *storage.SettleReply, asked int, now time.Time) {
 	}
 }
 
-// returned takes back a call that the worker gave up, and ends its lane.
+// returned takes back a call that was given up, and ends its lane.
 func (p *pump) returned(c *call) {
 	p.mu.Lock()
 	p.finished = append(p.finished, c.jobs...)
 	p.asked -= c.asked
-	p.over = true
+	if c.only() {
+		p.takes--
+	}
+	p.over = p.over || p.ctx.Err() != nil
 	p.release()
 	p.mu.Unlock()
 	p.member.release(c.asked)

@@ -56,7 +56,9 @@ func (q *Queue) Events(ctx context.Context, opts ...EventsOption) iter.Seq2[Even
 				continue
 			}
 			if ctx.Err() == nil {
-				q.client.log.WarnContext(ctx, "bullmq: reading events failed, will try again", "queue", q.name, "error", err)
+				if back.tells(err) {
+					q.client.log.WarnContext(ctx, "bullmq: reading events failed, will try again", "queue", q.name, "error", err)
+				}
 				back.wait(ctx)
 			}
 		}

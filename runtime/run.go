@@ -37,7 +37,7 @@ func (w *Worker) Start(ctx context.Context) error {
 
 	go w.hooks.run()
 	var pumping sync.WaitGroup
-	w.pump.ctx = callCtx
+	w.pump.ctx, w.pump.halt = callCtx, stopCtx
 	pumping.Go(w.pump.run)
 	var beside sync.WaitGroup
 	beside.Go(func() { w.pump.idle(stopCtx, w.store.NewWaiter(w.queue.Name, w.cfg.name)) })
@@ -86,6 +86,9 @@ func (w *Worker) shutdown(pumping *sync.WaitGroup, cancelHandlers context.Cancel
 	left := w.pump.abandon()
 	abandon()
 	<-done
+	if left == 0 {
+		return fmt.Errorf("%w: the storage did not answer to the end, and may have given jobs of queue %q; another worker recovers them when their locks expire", ErrAbandoned, w.queue.Name)
+	}
 	return fmt.Errorf("%w: %d on queue %q ignored their cancellation; another worker recovers them when their locks expire", ErrAbandoned, left, w.queue.Name)
 }
 

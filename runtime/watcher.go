@@ -125,8 +125,7 @@ func (w *watcher) run(ctx context.Context) {
 	for ctx.Err() == nil && !w.expired() {
 		events, err := w.client.store.ReadEvents(ctx, w.queue, cursor, eventBlock)
 		if err != nil {
-			w.client.log.WarnContext(ctx, "bullmq: reading events failed", "queue", w.queue, "error", err)
-			back.wait(ctx)
+			w.failed(ctx, back, err)
 			continue
 		}
 		if back.reset() {
@@ -147,10 +146,17 @@ func (w *watcher) begin(ctx context.Context) (string, bool) {
 		if err == nil {
 			return cursor, true
 		}
-		w.client.log.WarnContext(ctx, "bullmq: reading events failed", "queue", w.queue, "error", err)
-		back.wait(ctx)
+		w.failed(ctx, back, err)
 	}
 	return "", false
+}
+
+// failed logs that a read failed, an outage once, and waits before the next.
+func (w *watcher) failed(ctx context.Context, back *reconnect, err error) {
+	if back.tells(err) {
+		w.client.log.WarnContext(ctx, "bullmq: reading events failed, will try again", "queue", w.queue, "error", err)
+	}
+	back.wait(ctx)
 }
 
 func (w *watcher) dispatch(e storage.Event) {
