@@ -197,5 +197,9 @@ func TestInit(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, string(tidy), text)
 	}
+	_, page, found := strings.Cut(read(t, "../..", "docs/testing.md"), "```go\n")
+	require.True(t, found)
+	page, _, _ = strings.Cut(page, "```")
+	write(t, dir, "tasks/page_test.go", page)
 	runGo(t, dir, "test", "-mod=mod", "./...") // with go vet
 }
