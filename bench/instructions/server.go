@@ -45,7 +45,7 @@ func startServer(ctx context.Context) (*server, error) {
 	}
 	s := &server{addr: "127.0.0.1:" + port, dir: dir}
 	s.cmd = exec.Command("valgrind", "--tool=callgrind", "--instr-atstart=no", "--callgrind-out-file="+filepath.Join(dir, "out"),
-		"redis-server", "--port", port, "--bind", "127.0.0.1", "--dir", dir, "--save", "", "--appendonly", "no", "--logfile", filepath.Join(dir, "redis.log"))
+		"redis-server", "--port", port, "--bind", "127.0.0.1", "--dir", dir, "--save", "", "--appendonly", "no", "--hz", "1", "--logfile", filepath.Join(dir, "redis.log"))
 	s.cmd.Stderr = &s.said
 	if err := s.cmd.Start(); err != nil {
 		return nil, err
