@@ -51,9 +51,9 @@ func TestC003LostLock(t *testing.T) {
 			k.worker(h, opts...)
 			handle := k.add("a", Attempts(5))
 			require.Equal(t, "winner", k.result(handle).Text)
-			require.NoError(t, <-causes)
-			require.ErrorIs(t, <-causes, ErrLockLost)
-			require.Equal(t, handle.ID, <-lost)
+			require.NoError(t, from(k, causes))
+			require.ErrorIs(t, from(k, causes), ErrLockLost)
+			require.Equal(t, handle.ID, from(k, lost))
 			r := k.record(handle.ID)
 			require.Equal(t, 1, r.AttemptsMade)
 			require.Equal(t, 1, r.StalledCount)
@@ -75,16 +75,16 @@ func TestC003LoserEndsFirst(t *testing.T) {
 		return greeting{Text: "loser"}, nil
 	}, LockDuration(time.Hour), NoStalledCheck(), WithHooks(Hooks{LockLost: func(j *ActiveJob) { lost <- j.ID }}))
 	handle := k.add("a")
-	id := <-loserHolds
+	id := from(k, loserHolds)
 	require.NoError(t, rdb.Del(k.ctx, "bull:greetings:"+id+":lock").Err())
 	k.worker(func(context.Context, *Job[greet]) (greeting, error) {
 		close(held)
 		<-winnerEnds
 		return greeting{Text: "winner"}, nil
 	}, LockDuration(time.Hour), StalledCheck(20*time.Millisecond, 1))
-	<-held
+	from(k, held)
 	close(loserEnds)
-	require.Equal(t, id, <-lost)
+	require.Equal(t, id, from(k, lost))
 	require.Equal(t, map[State]int{StateActive: 1}, k.counts(), "it is still the winner's")
 	require.Equal(t, int64(1), rdb.Exists(k.ctx, "bull:greetings:"+id+":lock").Val(), "and so is the lock")
 	close(winnerEnds)
@@ -399,7 +399,7 @@ func TestC095PausedQueue(t *testing.T) {
 	k.worker(func(ctx context.Context, job *Job[greet]) (greeting, error) {
 		seen.note(job.Data.Name)
 		return hello(ctx, job)
-	})
+	}, drainDelay(time.Hour)) // that the queue goes on, it must be told
 	k.result(k.add("before"))
 	require.NoError(t, q.Pause(k.ctx))
 	k.add("plain")

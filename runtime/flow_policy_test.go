@@ -248,6 +248,9 @@ func TestC013RunningParentFails(t *testing.T) {
 				k.start(parentQueue, func(w *Worker) {
 					parentTask.Handle(w, func(ctx context.Context, job *Job[int]) (DependencyCounts, error) {
 						_, err := childTask.Add(ctx, k.client, "fail", JobID("c"), ChildOf(job.AsParent(OnFailFail)))
+						if err == nil && end != nil { // there is one to wait for
+							_, err = childTask.Add(ctx, k.client, "later", Delay(time.Hour), ChildOf(job.AsParent(OnFailWait)))
+						}
 						if err != nil {
 							return DependencyCounts{}, err
 						}

@@ -133,6 +133,18 @@ func (k *kit) settled(want map[State]int) {
 	require.EventuallyWithT(k, func(c *assert.CollectT) { assert.Equal(c, want, k.counts()) }, patience, 5*time.Millisecond)
 }
 
+// from takes what comes from a channel, and fails the test when nothing comes.
+func from[T any](k *kit, c <-chan T) T {
+	k.Helper()
+	var v T
+	select {
+	case v = <-c:
+	case <-k.ctx.Done():
+		require.Fail(k, "nothing came")
+	}
+	return v
+}
+
 // noLocks makes sure that no job is locked any more.
 func (k *kit) noLocks() {
 	k.Helper()
