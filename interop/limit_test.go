@@ -39,7 +39,9 @@ func mixedFleet(c *cell) {
 	mine.close()
 	theirs.close()
 	require.Equal(c, map[string]int{"completed": n}, p.counts())
-	for _, job := range ask[[]Job](w, "queue.getCompleted", nil) {
+	jobs := ask[[]Job](w, "queue.getCompleted", nil)
+	require.Len(c, jobs, n)
+	for _, job := range jobs {
 		require.Equal(c, []int{1, 1, 0}, []int{job.AttemptsMade, job.AttemptsStart, job.StalledCounter}, job.ID)
 		require.JSONEq(c, string(job.Data), string(job.ReturnValue))
 	}
