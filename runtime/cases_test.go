@@ -205,50 +205,92 @@ func TestC107Delays(t *testing.T) {
 	require.Len(t, seen.all(), 1000)
 }
 
-// C109: many who retry one job while it is removed: it runs once or not at all.
-func TestC109RetryRace(t *testing.T) {
-	t.Parallel()
-	k := newKit(t, testredis.Any(t))
-	q := k.client.Queue("greetings")
-	var fail atomic.Bool
-	var runs atomic.Int32
-	fail.Store(true)
+// failedJob is a job of the kit's queue that failed once, when it ran first; its
+// worker is paused.
+func (k *kit) failedJob(runs *atomic.Int32) (*Handle[greeting], *Worker) {
+	k.Helper()
 	w := k.worker(func(ctx context.Context, job *Job[greet]) (greeting, error) {
 		runs.Add(1)
-		if fail.Load() {
+		if job.Starts == 1 {
 			return greeting{}, errors.New("no")
 		}
 		return hello(ctx, job)
 	})
 	h := k.add("a", Attempts(1))
 	_, err := h.Result(k.ctx)
-	require.ErrorIs(t, err, ErrJobFailed)
-	fail.Store(false)
+	require.ErrorIs(k, err, ErrJobFailed)
 	w.Pause()
-	var wins atomic.Int32
+	return h, w
+}
+
+// C109: of many who retry one job, one does. It is as if it had never ended, but
+// for its attempts, which are counted on.
+func TestC109OneRetries(t *testing.T) {
+	t.Parallel()
+	k := newKit(t, testredis.Any(t))
+	q := k.client.Queue("greetings")
+	var runs, wins atomic.Int32
+	h, w := k.failedJob(&runs)
 	var all sync.WaitGroup
-	for i := range 21 {
+	for range 20 {
 		all.Go(func() {
-			if i == 20 {
-				err := q.Remove(k.ctx, h.ID, true)
-				require.True(k, err == nil || errors.Is(err, ErrLocked), err)
-				return
-			}
 			switch err := q.Retry(k.ctx, h.ID); {
 			case err == nil:
 				wins.Add(1)
-			case !errors.Is(err, ErrNotInState) && !errors.Is(err, ErrJobNotFound):
+			case !errors.Is(err, ErrNotInState):
 				k.Errorf("retry: %v", err)
 			}
 		})
 	}
 	all.Wait()
-	require.LessOrEqual(t, wins.Load(), int32(1))
+	require.EqualValues(t, 1, wins.Load())
+	require.Equal(t, map[State]int{StateWaiting: 1}, k.counts())
+	r := k.record(h.ID)
+	require.Empty(t, r.FailedReason)
+	require.True(t, r.FinishedOn.IsZero())
+	require.True(t, r.ProcessedOn.IsZero())
+	require.Equal(t, []int{1, 1}, []int{r.AttemptsMade, r.AttemptsStarted})
 	require.NoError(t, w.Resume())
-	k.until("nothing waits", func() bool { c := k.counts(); return c[StateWaiting] == 0 && c[StateActive] == 0 })
-	require.LessOrEqual(t, runs.Load(), int32(2))
-	if r, err := q.Job(k.ctx, h.ID); err == nil {
-		require.Empty(t, r.FailedReason)
-		require.Equal(t, 2, r.AttemptsMade, "attempts are counted on")
+	k.settled(map[State]int{StateCompleted: 1})
+	require.Equal(t, 2, k.record(h.ID).AttemptsMade, "attempts are counted on")
+	require.ErrorIs(t, q.Retry(k.ctx, h.ID), ErrNotInState)
+	require.NoError(t, q.RetryWith(k.ctx, h.ID, RetryRequest{State: StateCompleted, ResetMade: true, ResetStarted: true}))
+	k.settled(map[State]int{StateFailed: 1}) // it is as new: its first start fails
+	require.Equal(t, 1, k.record(h.ID).AttemptsMade)
+	require.EqualValues(t, 3, runs.Load())
+}
+
+// C109: many who retry one job while it is removed: it runs once or not at all.
+func TestC109RetryRace(t *testing.T) {
+	t.Parallel()
+	for range 20 {
+		k := newKit(t, testredis.Any(t))
+		q := k.client.Queue("greetings")
+		var runs, wins atomic.Int32
+		h, w := k.failedJob(&runs)
+		var all sync.WaitGroup
+		begin := make(chan struct{})
+		for i := range 21 {
+			all.Go(func() {
+				<-begin // whoever was started last would be the first
+				if i == 20 {
+					err := q.Remove(k.ctx, h.ID, true)
+					require.True(k, err == nil || errors.Is(err, ErrLocked), err)
+					return
+				}
+				switch err := q.Retry(k.ctx, h.ID); {
+				case err == nil:
+					wins.Add(1)
+				case !errors.Is(err, ErrNotInState) && !errors.Is(err, ErrJobNotFound):
+					k.Errorf("retry: %v", err)
+				}
+			})
+		}
+		close(begin)
+		all.Wait()
+		require.LessOrEqual(t, wins.Load(), int32(1))
+		require.Empty(t, k.counts(), "it was removed, also after it was retried")
+		require.NoError(t, w.Resume())
+		require.EqualValues(t, 1, runs.Load())
 	}
 }

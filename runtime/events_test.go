@@ -224,17 +224,18 @@ func TestC085EventLimits(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 77, meta.MaxEvents)
 	require.Equal(t, "bullmq:6.7.0", meta.Version)
-	k.client, err = NewClient(k.store, MaxEvents(0))
-	require.NoError(t, err)
-	k.add("b")
-	require.Equal(t, "0", rdb.HGet(k.ctx, "bull:greetings:meta", "opts.maxLenEvents").Val())
 	q := k.client.Queue("greetings")
 	require.NoError(t, q.Remove(k.ctx, "1", true), "its event says that it was removed")
 	before := rdb.XLen(k.ctx, "bull:greetings:events").Val()
+	require.EqualValues(t, 3, before)
 	for range 10 {
 		require.NoError(t, q.Remove(k.ctx, "unknown", true))
 	}
 	require.Equal(t, before, rdb.XLen(k.ctx, "bull:greetings:events").Val(), "what does nothing emits nothing")
+	k.client, err = NewClient(k.store, MaxEvents(0))
+	require.NoError(t, err)
+	k.add("b")
+	require.Equal(t, "0", rdb.HGet(k.ctx, "bull:greetings:meta", "opts.maxLenEvents").Val())
 }
 
 // C085: whatever emits events keeps to the limit, about: Redis drops whole
