@@ -330,5 +330,16 @@ func TestC047PeersInOtherZones(t *testing.T) {
 			require.Greater(t, next.UnixMilli(), slot(t, job.ID))
 			w.close()
 		}
+		// And the other way round: stored in Tokyo, worked in New York.
+		job := theirs.upsert("t", Args{"pattern": "0 9 * * *", "tz": "Europe/Berlin"}, "tick", nil, nil)
+		theirs.do("job.promote", Args{"id": job.ID})
+		w := ours.work(script{"tick": once(returns(1))}, nil)
+		theirs.saw("completed", job.ID)
+		w.close()
+		berlin, err := time.LoadLocation("Europe/Berlin")
+		require.NoError(t, err)
+		next := time.UnixMilli(theirs.scheduler("t").Next)
+		require.Equal(t, 9, next.In(berlin).Hour(), "%s in New York", lib.Version)
+		require.Greater(t, next.UnixMilli(), slot(t, job.ID))
 	}
 }

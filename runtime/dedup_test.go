@@ -76,6 +76,9 @@ func TestC021IDsAreFreedAtTheEnd(t *testing.T) {
 				first := k.add("first", opts...)
 				require.True(t, k.add("second", opts...).Existing)
 				end(k, first.ID)
+				if name != "lost by hand" {
+					require.Zero(t, k.server.Client(t).Exists(k.ctx, "bull:greetings:de:d").Val(), "at the end, not only at the next add")
+				}
 				third := k.add("third", opts...)
 				require.False(t, third.Existing)
 				require.JSONEq(t, `{"name":"third"}`, string(k.record(third.ID).Data))

@@ -506,6 +506,8 @@ func TestC095WaysIntoAPausedQueue(t *testing.T) {
 				return err == nil && n[StateWaiting] == 3 && n[StatePrioritized] == 2
 			})
 			require.Equal(t, []string{"1"}, runs.all())
+			list := map[bool]string{false: "wait", true: "paused"}[peers5] // where a resume of the peers finds them
+			require.EqualValues(t, 3, k.server.Client(t).LLen(k.ctx, "bull:parents:"+list).Val())
 			require.NoError(t, q.Resume(k.ctx))
 			k.until("all are done", func() bool {
 				n, err := q.Counts(k.ctx, StateCompleted)
@@ -534,6 +536,30 @@ func TestC077RateLimitFromAHandler(t *testing.T) {
 	require.Equal(t, 1, k.record(h.ID).AttemptsMade)
 	k.result(next)
 	require.Equal(t, []string{"a", "a", "a", "a", "b"}, seen.all())
+}
+
+// C077: the limit that a handler asks for holds from then on, also for the job
+// itself, until its time is over or it is released.
+func TestC077RateLimitFromAHandlerHolds(t *testing.T) {
+	t.Parallel()
+	k := newKit(t, testredis.Any(t))
+	var seen recorder
+	first := k.add("a", Attempts(1))
+	k.add("b")
+	k.worker(func(ctx context.Context, job *Job[greet]) (greeting, error) {
+		seen.note(job.Data.Name)
+		if job.Starts == 1 && job.Data.Name == "a" {
+			return greeting{}, RateLimited(time.Hour)
+		}
+		return hello(ctx, job)
+	}, Limit(1000, time.Second), MaxLimitDelay(10*time.Millisecond))
+	k.until("it is put back", func() bool { return k.record(first.ID).AttemptsStarted > 0 && k.counts()[StateActive] == 0 })
+	require.Greater(t, k.server.Client(t).PTTL(k.ctx, "bull:greetings:limiter").Val(), time.Minute)
+	require.Equal(t, map[State]int{StateWaiting: 2}, k.counts())
+	require.Equal(t, []string{"a"}, seen.all())
+	require.NoError(t, k.client.Queue("greetings").Hold(k.ctx, 0))
+	k.settled(map[State]int{StateCompleted: 2})
+	require.Equal(t, []string{"a", "a", "b"}, seen.all())
 }
 
 func TestRateLimitBoundsStarts(t *testing.T) {

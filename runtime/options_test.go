@@ -202,6 +202,7 @@ func TestC105DedupKeys(t *testing.T) {
 	require.NotEqual(t, DedupKey("a,b"), DedupKey("a", "b"))
 	require.NotEqual(t, DedupKey("a", "b,c"), DedupKey("a,b", "c"))
 	require.NotEqual(t, DedupKey((*int)(nil)), DedupKey("~"))
+	require.NotEqual(t, DedupKey("a", (*string)(nil)), DedupKey("a", ""))
 	require.NotContains(t, DedupKey("a:b"), ":")
 	long := DedupKey(strings.Repeat("k", 5000))
 	require.Len(t, long, len("sha256-")+64)

@@ -211,6 +211,14 @@ func TestC047ZoneIsStored(t *testing.T) {
 	run = k.schedule("berlin", ScheduleSpec{Cron: "0 9 * * *", TZ: "europe/berlin"}, "x")
 	require.Equal(t, "Europe/Berlin", k.info("berlin").Spec.TZ)
 	require.Equal(t, 7, run.At.UTC().Hour())
+	require.Equal(t, 2, k.counts()[StateDelayed])
+	require.NoError(t, k.q.PromoteAll(k.ctx)) // whoever takes a job goes by the zone that is stored
+	taken := map[string]string{}
+	for range 2 {
+		j := k.take()
+		taken[j.Scheduler] = k.info(j.Scheduler).Next.At.UTC().Format(time.DateTime)
+	}
+	require.Equal(t, map[string]string{"plain": "2025-06-04 09:00:00", "berlin": "2025-06-04 07:00:00"}, taken)
 	_, err := k.q.Schedule(k.ctx, "mars", ScheduleSpec{Cron: "0 9 * * *", TZ: "Mars/Base"}, "greet", nil)
 	require.ErrorContains(t, err, "Mars/Base")
 	k.schedule("weekdays", ScheduleSpec{Cron: "@weekdays"}, "x")

@@ -444,12 +444,26 @@ func TestC089EarlierDelayedJobsWakeTheWorker(t *testing.T) {
 	t.Parallel()
 	k := newKit(t, testredis.Any(t))
 	k.worker(hello, drainDelay(time.Hour))
+	rdb := k.server.Client(t)
+	// The worker waits when it has taken the last marker, which is of a job that is far off.
+	waits := func() {
+		t.Helper()
+		k.until("the worker waits", func() bool { return rdb.Exists(k.ctx, "bull:greetings:marker").Val() == 0 })
+	}
 	far := k.add("far", Delay(time.Hour))
+	waits()
 	require.Equal(t, "hello near", k.result(k.add("near", Delay(30*time.Millisecond))).Text)
 	q := k.client.Queue("greetings")
+	next := k.add("next", Delay(2*time.Hour))
+	waits()
 	require.NoError(t, q.ChangeDelay(k.ctx, far.ID, 10*time.Millisecond))
 	require.Equal(t, "hello far", k.result(far).Text)
-	next := k.add("next", Delay(time.Hour))
+	last := k.add("last", Delay(3*time.Hour))
+	waits()
 	require.NoError(t, q.Promote(k.ctx, next.ID))
 	require.Equal(t, "hello next", k.result(next).Text)
+	k.add("never", Delay(4*time.Hour))
+	waits()
+	require.NoError(t, q.PromoteAll(k.ctx))
+	require.Equal(t, "hello last", k.result(last).Text)
 }

@@ -221,7 +221,8 @@ type recorded struct {
 	Next          []int64
 }
 
-func TestRecordedTimesOfPeers(t *testing.T) {
+// C057: each pattern has the times that the peers gave it.
+func TestC057RecordedTimesOfPeers(t *testing.T) {
 	t.Parallel()
 	f, err := os.Open("testdata/node.jsonl")
 	require.NoError(t, err)
