@@ -346,11 +346,19 @@ func TestKilledRunsLeaveWholeFiles(t *testing.T) {
 	}
 	old := texts()
 	write(t, dir, "tasks/tasks.go", strings.Replace(goodTasks, "result=int", "result=string", 1))
+	// The old files go on to exist under other names, and must not be written to.
+	for n := range names {
+		require.NoError(t, os.Link(filepath.Join(dir, names[n]), filepath.Join(dir, fmt.Sprint("old", n))))
+	}
 	begin := time.Now()
 	code, _, _ = start(t, dir, "./...")
 	require.Zero(t, code)
 	whole := time.Since(begin) // of a run that nobody kills
 	changed := texts()
+	for n := range names {
+		require.NotEqual(t, old[n], changed[n])
+		require.Equal(t, old[n], read(t, dir, fmt.Sprint("old", n)), "%s was written to, not replaced", names[n])
+	}
 
 	seen := map[string]bool{}
 	for i := 0; i < 40 || len(seen) < 2*len(names) && i < 200; i++ {
@@ -409,7 +417,14 @@ func TestOutputIsDeterministic(t *testing.T) {
 	tasks := goodTasks + `
 //bullmq:task mail/send
 //bullmq:alias z y x
-type Send struct{ B map[string]int }
+type Send struct {
+	B          map[string]int
+	C, D, E, F int
+	G          struct{ H, I, J, K, L string }
+	M          []Wide
+}
+
+type Wide struct{ A, B, C, D, E, F *int }
 
 //bullmq:queue concurrency=2
 const Mail = "mail"
