@@ -6,11 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullmq-gen/bullmq-gen/internal/audit"
 	"github.com/bullmq-gen/bullmq-gen/internal/testredis"
 	"github.com/bullmq-gen/bullmq-gen/runtime/redisq"
+	"github.com/bullmq-gen/bullmq-gen/scripts"
 )
 
 // clusterKit is a kit on a cluster; all keys of all its queues are in one slot.
@@ -65,7 +67,14 @@ func TestC087Cluster(t *testing.T) {
 	needsHashTag(newClusterKit(t, nodes, "bull"))
 	k := newClusterKit(t, nodes, "{app}:q")
 	q := k.client.Queue("greetings")
-	k.worker(hello, Concurrency(3), Limit(10_000, time.Second), Metrics(10), LockDuration(time.Second), StalledCheck(100*time.Millisecond, 1))
+	release := make(chan struct{})
+	k.worker(func(ctx context.Context, job *Job[greet]) (greeting, error) {
+		if job.Data.Name == "slow" {
+			<-release
+		}
+		return Step(ctx, job, "greet", func(ctx context.Context) (greeting, error) { return hello(ctx, job) })
+	}, Concurrency(3), Limit(10_000, time.Second), Metrics(10), LockDuration(time.Second), StalledCheck(100*time.Millisecond, 1),
+		GroupLimit(10_000, time.Second, func(*ActiveJob) string { return "all" }))
 	k.workReports()
 	k.workPages()
 
@@ -91,9 +100,63 @@ func TestC087Cluster(t *testing.T) {
 		return err == nil && counts[StateWaiting]+counts[StateActive] == 0
 	})
 	require.Len(t, <-follow(k.kit, q, 20, EventsAfter("0")), 20)
+	ran := k.scriptsRun()
+	slow := k.add("slow")
+	k.until("its lock is renewed", func() bool { return ran()["renew"] })
+	close(release)
+	k.result(slow)
 	k.operate(q, many[0].ID)
+	k.operateOnOne(q)
 	k.audit("{app}:q")
 	require.NoError(t, q.Obliterate(k.ctx, true))
+	for _, name := range scripts.Names() {
+		require.True(t, ran()[name], "script %s was not run", name)
+	}
+}
+
+// scriptsRun returns what tells which scripts some node has run.
+func (k *clusterKit) scriptsRun() func() map[string]bool {
+	k.Helper()
+	names := scripts.Names()
+	shas := make([]string, len(names))
+	for i, name := range names {
+		shas[i] = scripts.Load(name).SHA
+	}
+	var clients []*redis.Client
+	for _, m := range k.nodes.Masters {
+		clients = append(clients, m.Client(k))
+	}
+	return func() map[string]bool {
+		run := map[string]bool{}
+		for _, c := range clients {
+			known, err := c.ScriptExists(k.ctx, shas...).Result()
+			require.NoError(k, err)
+			for i, name := range names {
+				run[name] = run[name] || known[i]
+			}
+		}
+		return run
+	}
+}
+
+// operateOnOne makes the calls about one job.
+func (k *clusterKit) operateOnOne(q *Queue) {
+	k.Helper()
+	ctx := k.ctx
+	h := k.add("far", Delay(time.Hour))
+	require.NoError(k, errors.Join(q.ChangeDelay(ctx, h.ID, 2*time.Hour), q.Promote(ctx, h.ID)))
+	k.result(h)
+	_, err := q.AddLog(ctx, h.ID, "line", 0)
+	require.NoError(k, errors.Join(err, q.ClearLogs(ctx, h.ID, 0), q.Cancel(ctx, h.ID)))
+	list, err := q.Jobs(ctx, StateCompleted, 0, -1, true)
+	require.NoError(k, err)
+	require.NotEmpty(k, list)
+	held := k.add("held", Delay(time.Hour), Deduplicate(Dedup{ID: "e"}))
+	_, err = k.store.ReleaseDedup(ctx, "greetings", "e", held.ID)
+	require.NoError(k, errors.Join(err, q.Remove(ctx, h.ID, false), q.Remove(ctx, held.ID, false)))
+	id := k.waitingFlow()
+	_, err = k.client.Queue("children").Unlink(ctx, "a")
+	require.NoError(k, errors.Join(err, k.client.Queue("parents").RemovePendingChildren(ctx, id)))
 }
 
 // operate makes the calls that nothing else in the test needs.
