@@ -63,7 +63,7 @@ while i < n do
       i = i + 1
       q.cut = i == n
       local id, note
-      id, a, note = L.take_in(q, run, a, before and before + i)
+      id, a, note = L.take_in(q, run, a, before and (run.i and '' or format(form, before + i)))
       if note or not before then
         local k = #notes
         notes[k + 1], notes[k + 2], notes[k + 3] = i, note or 0, id

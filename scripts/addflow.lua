@@ -150,7 +150,7 @@ local function add(run, i, x, late)
   local q, p, policy = run.q, run.up, run.policy
   local node = { there = there[i] }
   if p then node.pkey, node.parent = p.key, link(p, policy) end
-  local id, _, note = L.take_in(q, run, x, 0, node)
+  local id, _, note = L.take_in(q, run, x, '', node)
   if not note then
     if p then
       p.pending = true

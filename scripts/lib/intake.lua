@@ -5,6 +5,9 @@
 -- `slots` (the last score given for a time), `wake` and `wake_later` (the markers to set). `cut` is set for the call's last job.
 -- Jobs come in runs, see script `add`.
 
+-- `int` for many numbers: '%d' takes a third of the time of '%.0f', and is right where C has a `long` of 64 bits.
+local whole = string.format('%d', 1099511627776) == '1099511627776' and '%d' or '%.0f'
+
 function L.intake(b, meta, max, time, back)
   return {
     b = b, events = b .. 'events', max = max, list = L.wait_key(b, meta[1]), time = time,
@@ -15,10 +18,10 @@ end
 local function flush_prioritized(q)
   local count = #q.prio / 2
   local pc = rc('INCRBY', q.b .. 'pc', int(count)) - count
-  local args = {}
+  local args, prio, format = {}, q.prio, string.format
   for k = 1, count do
-    args[2 * k - 1] = int(q.prio[2 * k] * 4294967296 + (pc + k) % 4294967296)
-    args[2 * k] = q.prio[2 * k - 1]
+    args[2 * k - 1] = format(whole, prio[2 * k] * 4294967296 + (pc + k) % 4294967296)
+    args[2 * k] = prio[2 * k - 1]
   end
   rc('ZADD', q.b .. 'prioritized', unpack(args))
   q.prio = {}
@@ -43,19 +46,22 @@ local function emit(q, event, ...)
   end
 end
 
-local function add_later(q, id, ts, delay)
-  local due = ts + tonumber(delay)
-  local score = q.slots[due]
+local function add_later(q, run, id, ts)
+  if not run.due then
+    run.due = tonumber(ts) + tonumber(run.delay)
+    run.due_text = int(run.due)
+  end
+  local due, later = run.due, q.later
+  local score, k = q.slots[due], #later
   if not score then
     score = L.delayed_score(q.b, due)
   elseif score < (due + 1) * 4096 - 1 then
     score = score + 1
   end
   q.slots[due] = score
-  q.later[#q.later + 1] = int(score)
-  q.later[#q.later + 1] = id
+  later[k + 1], later[k + 2] = string.format(whole, score), id
   q.wake_later = true
-  emit(q, 'delayed', 'jobId', id, 'delay', int(due))
+  emit(q, 'delayed', 'jobId', id, 'delay', run.due_text)
 end
 
 -- Puts a stored job where it belongs.
@@ -65,10 +71,10 @@ local function place(q, run, id, ts)
     emit(q, 'waiting-children', 'jobId', id)
     return
   end
-  if run.delay ~= '0' then return add_later(q, id, tonumber(ts), run.delay) end
+  if run.delay ~= '0' then return add_later(q, run, id, ts) end
   if run.priority ~= '0' then
-    q.prio[#q.prio + 1] = id
-    q.prio[#q.prio + 1] = tonumber(run.priority)
+    local k = #q.prio
+    q.prio[k + 1], q.prio[k + 2] = id, tonumber(run.priority)
   else
     local to = run.l and q.front or q.back
     to[#to + 1] = id
@@ -129,8 +135,8 @@ function L.run(b, a)
   return run, x
 end
 
--- Adds the job of a run whose data are ARGV[a]. `count` is the number that it takes of the counter; nil: it takes the next. `node`
--- is set for a job of a flow, whose parent (`pkey`, `parent`) was looked for before and learns of its children later, and of which
+-- Adds the job of a run whose data are ARGV[a]. `count` is the number that it takes of the counter, as text; nil: it takes the next.
+-- `node` is set for a job of a flow, whose parent (`pkey`, `parent`) was looked for before and learns of its children later, and of which
 -- it is known whether a job with its id is `there`. Returns its id ('': refused), the place in ARGV after it, and a note.
 function L.take_in(q, run, a, count, node)
   local data, custom, ts = ARGV[a], nil, run.time or q.time
@@ -142,7 +148,7 @@ function L.take_in(q, run, a, count, node)
   elseif pkey and rc('EXISTS', pkey) == 0 then
     return '', a, -5
   end
-  local id = custom or int(count or rc('INCR', q.b .. 'id'))
+  local id = custom or count or int(rc('INCR', q.b .. 'id'))
   if custom and not count then rc('INCR', q.b .. 'id') end
   if not q.max then q.max = L.max_events(q.b) end
   local there
