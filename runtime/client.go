@@ -142,8 +142,12 @@ func (c *Client) newJob(name string, data []byte, o *Options) (storage.NewJob, e
 		o.Parent, o.onFail = &p, p.OnFail
 		job.Parent = &storage.Parent{ID: p.ID, Queue: p.Queue, OnFail: p.OnFail}
 	}
+	size := 64
+	if o.Parent != nil {
+		size += 48 + len(o.Parent.ID) + len(o.Parent.Queue)
+	}
 	var err error
-	job.Opts, err = o.appendJSON(make([]byte, 0, 64))
+	job.Opts, err = o.appendJSON(make([]byte, 0, size))
 	return job, err
 }
 

@@ -110,7 +110,7 @@ func (s *Slot) place(i int) string {
 func (s *Slot) label(i int) string {
 	switch s.kind {
 	case SlotMany:
-		return fmt.Sprintf("%s[%d]", s.name, i)
+		return s.name + "[" + strconv.Itoa(i) + "]"
 	case SlotKeyed:
 		return fmt.Sprintf("%s[%q]", s.name, s.keys[i])
 	}

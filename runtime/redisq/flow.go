@@ -23,7 +23,7 @@ func (s *Store) AddFlow(ctx context.Context, now time.Time, nodes []storage.Flow
 	if len(nodes) == 0 {
 		return nil, nil
 	}
-	f := &flow{queues: map[string]int{}, parents: map[string]int{}, nodes: map[string]int{}}
+	f := newFlow(len(nodes))
 	if err := s.checkFlow(f, now, nodes); err != nil {
 		return nil, err
 	}
@@ -45,7 +45,15 @@ type flow struct {
 	queues, parents, nodes map[string]int // by base, and by key
 	order                  []string       // of the queues
 	links                  []*storage.Parent
-	waits                  []bool // for children, of each node
+	keys                   []string // of each node
+	waits                  []bool   // for children, of each node
+}
+
+func newFlow(nodes int) *flow {
+	return &flow{
+		queues: map[string]int{}, parents: map[string]int{}, nodes: make(map[string]int, nodes),
+		keys: make([]string, 0, nodes), waits: make([]bool, nodes),
+	}
 }
 
 // numberOf returns the number of a name, and whether it is a new one.
@@ -67,10 +75,13 @@ func (s *Store) checkFlow(f *flow, now time.Time, nodes []storage.FlowNode) erro
 	if len(nodes) > flowJobs {
 		return fmt.Errorf("bullmq: a flow of %d jobs is more than the %d that are added in one step: add its parts from the handler of their parent", len(nodes), flowJobs)
 	}
-	tag := ""
+	var tag, b string
 	for i := range nodes {
 		n := &nodes[i]
-		b, err := s.qualifiedBase(n.Queue)
+		var err error
+		if i == 0 || n.Queue != nodes[i-1].Queue {
+			b, err = s.qualifiedBase(n.Queue)
+		}
 		if err == nil && i == 0 {
 			tag = hashTag(b)
 		}
@@ -84,10 +95,9 @@ func (s *Store) checkFlow(f *flow, now time.Time, nodes []storage.FlowNode) erro
 			return &storage.FlowError{Node: i, Err: &storage.Error{Op: "add flow", Queue: n.Queue, Job: n.ID, Err: err}}
 		}
 	}
-	f.waits = make([]bool, len(nodes))
 	for i := range nodes {
 		n := &nodes[i]
-		_, f.waits[i] = f.parents[n.Queue+":"+n.ID]
+		_, f.waits[i] = f.parents[f.keys[i]]
 		if f.waits[i] && n.Dedup != nil {
 			err := errors.New("a job with children cannot be deduplicated")
 			return &storage.FlowError{Node: i, Err: &storage.Error{Op: "add flow", Queue: n.Queue, Job: n.ID, Err: err}}
@@ -112,12 +122,13 @@ func (s *Store) checkNode(f *flow, b string, n *storage.FlowNode) error {
 	if _, fresh := numberOf(f.queues, b); fresh {
 		f.order = append(f.order, b)
 	}
-	if n.Parent != nil {
+	if n.Parent != nil && !f.isLast(n.Parent) {
 		if _, fresh := numberOf(f.parents, n.Parent.Queue+":"+n.Parent.ID); fresh {
 			f.links = append(f.links, n.Parent)
 		}
 	}
 	key := b + n.ID
+	f.keys = append(f.keys, key)
 	if _, parent := f.parents[key]; parent {
 		return errors.New("it stands behind its own child, or is its own parent")
 	}
@@ -125,6 +136,15 @@ func (s *Store) checkNode(f *flow, b string, n *storage.FlowNode) error {
 		return errors.New("another job of the flow has the same id")
 	}
 	return nil
+}
+
+// isLast tells whether a parent is the one that got the last number.
+func (f *flow) isLast(p *storage.Parent) bool {
+	if len(f.links) == 0 {
+		return false
+	}
+	last := f.links[len(f.links)-1]
+	return last.ID == p.ID && last.Queue == p.Queue
 }
 
 // qualifiedBase is base for a queue by its qualified name, which may have

@@ -149,7 +149,7 @@ func replayNode(ctx context.Context, s *Store, r *vectors.Record) (any, error) {
 		Delay: recordedMillis(o.Delay), Priority: o.Priority, LIFO: o.LIFO, Parent: a.Parent.parent(),
 	}}
 	nodes := []storage.FlowNode{n}
-	f := &flow{queues: map[string]int{}, parents: map[string]int{}, nodes: map[string]int{}}
+	f := newFlow(len(nodes))
 	if err := s.checkFlow(f, n.Timestamp, nodes); err != nil {
 		return nil, err
 	}
