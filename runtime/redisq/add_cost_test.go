@@ -60,6 +60,26 @@ func TestCostCommandsOfAddedJobs(t *testing.T) {
 	}
 }
 
+// What is sent and answered takes no allocation for each job that is like the
+// one before it.
+func TestCostAllocationsOfSentJobs(t *testing.T) { //nolint:paralleltest // counts what the whole process allocates
+	jobs := plainJobs(addJobs)
+	list := make([]intake, len(jobs))
+	for i := range jobs {
+		jobs[i].Name = "n"
+		list[i].NewJob = &jobs[i]
+	}
+	added := make([]storage.Added, len(jobs))
+	got := testing.AllocsPerRun(100, func() {
+		if len(addArgs(list)) < len(jobs) || readAdded("q", list, added, int64(9900)) != nil {
+			t.Error("not all jobs are sent, or the answer is refused")
+		}
+	})
+	require.LessOrEqual(t, got, 8.0)
+	require.Equal(t, "9901", added[0].ID)
+	require.Equal(t, "10100", added[199].ID)
+}
+
 // largeData is a payload that Redis does not keep in one piece with the other
 // fields of its job.
 var largeData = []byte(`{"text":"` + strings.Repeat("x", 64) + `"}`)

@@ -227,3 +227,20 @@ func TestAddOverBothProtocols(t *testing.T) {
 		require.Equal(t, "added 1,waiting 1,added x,waiting x,duplicated x", strings.Join(names, ","))
 	}
 }
+
+// An answer that makes no sense is an error, not jobs without ids.
+func TestAddRefusesStrangeReplies(t *testing.T) {
+	t.Parallel()
+	jobs := plainJobs(2)
+	list := []intake{{NewJob: &jobs[0]}, {NewJob: &jobs[1]}}
+	for _, reply := range []any{
+		nil, "5", []any{}, []any{"5"}, []any{int64(0), int64(1)},
+		[]any{int64(0), int64(0), int64(1), "x"}, []any{int64(0), int64(3), int64(1), "x"},
+		[]any{int64(0), "1", int64(1), "x"}, []any{int64(0), int64(1), "1", "x"}, []any{int64(0), int64(1), int64(1), nil},
+	} {
+		require.Error(t, readAdded("q", list, make([]storage.Added, 2), reply), "%v", reply)
+	}
+	added := make([]storage.Added, 2)
+	require.NoError(t, readAdded("q", list, added, []any{int64(7), int64(2), int64(1), "x"}))
+	require.Equal(t, []storage.Added{{ID: "8"}, {ID: "x", Existing: true}}, added)
+}
