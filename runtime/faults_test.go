@@ -664,6 +664,7 @@ func TestC111ClocksOfPeersDiffer(t *testing.T) {
 			before := counted.n.Load()
 			h, err := k.task.Add(k.ctx, k.client, greet{Name: "soon"}, Delay(300*time.Millisecond))
 			require.NoError(t, err)
+			require.Equal(t, "hello between", producer.result(producer.add("between")).Text)
 			require.Equal(t, "hello soon", producer.result(h).Text)
 			require.Less(t, counted.n.Load()-before, int32(20))
 		})
