@@ -1,4 +1,5 @@
--- lib: intake childdone parent bulk marker
+-- lib: run bulk events
+-- lazy: intake childdone parent
 -- Adds jobs that wait for each other, all or none: parents stand before their children, and all have ids.
 -- KEYS: 1 any key of the first job's queue.
 -- ARGV: 1 base, 2 mode, 3 now (ms), 4 time (ms) of the jobs that have none of their own, 5 number of queues, 6 of parents, 7 of runs.
@@ -101,12 +102,13 @@ local function flush_waiting()
   end
 end
 
+local mixed = false -- whether there was a job that is not plain
 local function flush()
   flush_waiting()
   for _, q in ipairs(queues) do
     L.bulk('LPUSH', q.list, q.back)
     q.back = {}
-    L.flush_intake(q)
+    if mixed then L.flush_intake(q) end
   end
 end
 
@@ -174,6 +176,8 @@ for _, run in ipairs(runs) do
   if run.plain and not some then
     add_plain(run)
   else
+    mixed = true
+    cold()
     flush_waiting() -- a job may meet those before it
     for k = 1, run.count do
       local i, p = run.before + k, run.up
@@ -197,7 +201,7 @@ for _, c in ipairs(late) do L.child_failed(c[1], c[2], c[3], c[4], now) end
 -- refused; here that refuses all.
 for _, p in ipairs(parents) do
   if not p.pending and not closed[p.node] and rc('HDEL', p.key, 'flowAttachmentFailed') == 0 then
-    local pb, pid = L.split(p.key)
+    local pb, pid = cold().split(p.key)
     L.release_parent(pb, pid, now)
   end
 end

@@ -7,9 +7,9 @@
 //	-- lazy: parent dedup      the same, behind cold(): made when first asked for
 //
 // A closure costs Redis about 0.1 microseconds each time a script runs, so the
-// two scripts of the hot path keep what is rare behind cold(), as in
-// cold().release_parent(...). A script uses one of the two forms. A lib file
-// may begin with "-- needs: other lib files".
+// scripts of the hot path keep what is rare behind cold(), as in
+// cold().release_parent(...). With both, cold() adds to the L that is there.
+// A lib file may begin with "-- needs: other lib files".
 //
 // Comments and indentation are cut before a script is sent: the server keeps
 // the text of each one.
@@ -40,11 +40,15 @@ func Load(name string) *Script {
 	src := mustRead(name + ".lua")
 	var b strings.Builder
 	b.WriteString(strip(mustRead("lib/prelude.lua")))
-	if libs := headList(src, "-- lib:"); libs != nil {
-		b.WriteString("local L = {}\n" + assemble(libs))
+	libs, lazy, done := headList(src, "-- lib:"), headList(src, "-- lazy:"), map[string]bool{}
+	if libs != nil {
+		b.WriteString("local L = {}\n" + assemble(libs, done))
 	}
-	if libs := headList(src, "-- lazy:"); libs != nil {
-		b.WriteString("local L\nlocal function cold()\nif L then return L end\nL = {}\n" + assemble(libs) + "return L\nend\n")
+	switch {
+	case lazy != nil && libs != nil:
+		b.WriteString("local complete\nlocal function cold()\nif complete then return L end\ncomplete = true\n" + assemble(lazy, done) + "return L\nend\n")
+	case lazy != nil:
+		b.WriteString("local L\nlocal function cold()\nif L then return L end\nL = {}\n" + assemble(lazy, done) + "return L\nend\n")
 	}
 	b.WriteString(strip(src))
 	sum := sha1.Sum([]byte(b.String())) //nolint:gosec // see above
@@ -66,10 +70,10 @@ func Names() []string {
 	return names
 }
 
-// assemble returns the pieces and all that they need, each once, needed ones first.
-func assemble(libs []string) string {
+// assemble returns the pieces that are not done and all that they need, each
+// once, needed ones first.
+func assemble(libs []string, done map[string]bool) string {
 	var b strings.Builder
-	done := map[string]bool{}
 	var add func(string)
 	add = func(lib string) {
 		if done[lib] {

@@ -100,7 +100,7 @@ func TestPiecesNameWhatTheyNeed(t *testing.T) {
 		}
 	}
 	for _, lib := range pieces(t) {
-		source := assemble([]string{lib})
+		source := assemble([]string{lib}, map[string]bool{})
 		for _, m := range call.FindAllStringSubmatch(source, -1) {
 			require.True(t, strings.Contains(source, "function L."+m[1]+"("), "lib/%s.lua uses L.%s: name its piece after -- needs:", lib, m[1])
 		}
