@@ -102,7 +102,12 @@ func TestC087Cluster(t *testing.T) {
 	require.Len(t, <-follow(k.kit, q, 20, EventsAfter("0")), 20)
 	ran := k.scriptsRun()
 	slow := k.add("slow")
-	k.until("its lock is renewed", func() bool { return ran()["renew"] })
+	rdb, last := nodes.Client(t), time.Duration(0)
+	k.until("its lock is renewed", func() bool {
+		before := last
+		last = rdb.PTTL(k.ctx, "{app}:q:greetings:"+slow.ID+":lock").Val()
+		return before > 0 && last > before
+	})
 	close(release)
 	k.result(slow)
 	k.operate(q, many[0].ID)

@@ -661,6 +661,7 @@ func TestC111ClocksOfPeersDiffer(t *testing.T) {
 				require.Equal(t, "hello late", producer.result(late).Text)
 			}
 			// What is delayed by this clock itself is waited for, not asked for.
+			clock.set(skew)
 			before := counted.n.Load()
 			h, err := k.task.Add(k.ctx, k.client, greet{Name: "soon"}, Delay(300*time.Millisecond))
 			require.NoError(t, err)
