@@ -16,9 +16,9 @@ import (
 )
 
 // A call adds at most so many jobs and about so many bytes: one of plain jobs
-// holds the server for about two milliseconds, and more at once is not faster.
+// holds the server for about a millisecond, and more at once is hardly faster.
 const (
-	addJobs  = 200
+	addJobs  = 125
 	addBytes = 1 << 20
 )
 
@@ -31,11 +31,11 @@ type intake struct {
 	scheduler string // that made it, or empty
 }
 
-// Add stores jobs in the order given. Up to 200 jobs, or 1 MB, are one atomic
+// Add stores jobs in the order given. Up to 125 jobs, or 1 MB, are one atomic
 // step; more are stored in several, other calls in between. When a step fails,
 // the jobs of the steps before it are stored: the answers say so, with Err set
 // for all others, and the error is returned too. What many goroutines add at
-// the same time to one queue goes in common calls, at most 200 jobs each; the
+// the same time to one queue goes in common calls, at most 125 jobs each; the
 // answers and the end of a context are each one's own.
 func (s *Store) Add(ctx context.Context, queue string, jobs []storage.NewJob) ([]storage.Added, error) {
 	list := make([]intake, len(jobs))

@@ -2,6 +2,7 @@ package redisq
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +15,7 @@ import (
 )
 
 // Adding a plain job costs a hash and two events, and what a call costs beside
-// that is shared by up to 200 jobs, also when their times differ. Small hashes
+// that is shared by up to 125 jobs, also when their times differ. Small hashes
 // that are alike are copied, which is one command more and less work.
 func TestCostCommandsOfAddedJobs(t *testing.T) {
 	t.Parallel()
@@ -36,7 +37,7 @@ func TestCostCommandsOfAddedJobs(t *testing.T) {
 		{name: "prioritized", edit: func(_ int, j *storage.NewJob) { j.Priority = 7 }, call: 5, job: 3},
 		{name: "with ids", edit: func(i int, j *storage.NewJob) { j.ID = "own-" + strings.Repeat("x", i) }, call: 4, job: 4},
 	} {
-		for _, n := range []int{1, 10, 200, 1000} {
+		for _, n := range []int{1, 10, addJobs, 1000} {
 			srv.FlushAll()
 			_, err := b.Add(b.ctx, "q", plainJobs(1))
 			require.NoError(t, err)
@@ -77,7 +78,7 @@ func TestCostAllocationsOfSentJobs(t *testing.T) { //nolint:paralleltest // coun
 	})
 	require.LessOrEqual(t, got, 8.0)
 	require.Equal(t, "9901", added[0].ID)
-	require.Equal(t, "10100", added[199].ID)
+	require.Equal(t, strconv.Itoa(9900+addJobs), added[addJobs-1].ID)
 }
 
 // largeData is a payload that Redis does not keep in one piece with the other
