@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// C023: whatever a job is called, its Go name is an identifier, or there is none.
 func TestExported(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -52,6 +53,7 @@ func TestFileIsReadEverywhere(t *testing.T) {
 	}
 }
 
+// C023: keywords and predeclared names are no names of ours.
 func TestScopeGivesLegalFreeNames(t *testing.T) {
 	t.Parallel()
 	var s Scope[string]
