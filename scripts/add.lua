@@ -49,10 +49,10 @@ while i < n do
       if copied == 1 then
         rc('HSET', key, 'data', data)
       else
-        rc('HSET', key, 'name', name, 'data', data, 'opts', opts, 'timestamp', made, 'delay', '0', 'priority', '0')
+        local new = rc('HSET', key, 'name', name, 'data', data, 'opts', opts, 'timestamp', made, 'delay', '0', 'priority', '0')
         if copied then
           small, like = false, nil
-        elseif small and not like and #data <= 64 and rc('HLEN', key) == 6 then -- not with what was left of another job
+        elseif new == 6 and small and not like and #data <= 64 and rc('HLEN', key) == 6 then -- nothing was left of another job, such as a TTL
           like = key
         end
       end
