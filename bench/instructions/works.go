@@ -23,7 +23,7 @@ type step func(context.Context) error
 
 var works = []work{
 	{"add-1", "one job added a call", 1, 1000, adding},
-	{"add-200", "200 jobs a call", 200, 50, adding},
+	{"add-125", "125 jobs a call, the most that one has", 125, 80, adding},
 	{"settle-1", "one job settled and one taken a call", 1, 1000, settling},
 	{"settle-25", "25 settled and 25 taken a call", 25, 200, settling},
 	{"settle-50", "50 settled and 50 taken a call", 50, 100, settling},
@@ -38,6 +38,8 @@ const (
 	base  = redisq.DefaultPrefix + ":" + queue + ":"
 	token = "a token as long as a usual one:1234567890"
 	locks = 30 * time.Second
+	// loaded is how many jobs an add has where nothing is counted.
+	loaded = 100
 	// full is how many events a stream keeps: before anything is counted, each
 	// stream has reached its length.
 	full = 10000
@@ -132,11 +134,11 @@ func (b *bench) addFlows(ctx context.Context, n int) error {
 }
 
 func adding(ctx context.Context, b *bench, w work) (step, error) {
-	return func(ctx context.Context) error { return b.add(ctx, w.size, w.size) }, b.add(ctx, full, 200)
+	return func(ctx context.Context) error { return b.add(ctx, w.size, w.size) }, b.add(ctx, full, loaded)
 }
 
 func settling(ctx context.Context, b *bench, w work) (step, error) {
-	if err := b.add(ctx, full+w.size*(w.steps+2), 200); err != nil {
+	if err := b.add(ctx, full+w.size*(w.steps+2), loaded); err != nil {
 		return nil, err
 	}
 	for range full / 2 / 50 { // two events each
@@ -174,7 +176,7 @@ func limit(ctx context.Context, b *bench, w work) (step, error) {
 	if err != nil {
 		return nil, fmt.Errorf("run it in bench/: %w", err)
 	}
-	if err := b.add(ctx, full+w.size*(w.steps+2), 200); err != nil {
+	if err := b.add(ctx, full+w.size*(w.steps+2), loaded); err != nil {
 		return nil, err
 	}
 	script := redis.NewScript(string(source))

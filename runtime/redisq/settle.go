@@ -176,8 +176,8 @@ func appendExtras(args []any, st *storage.Settlement) []any {
 	return append(args, st.Stack, &st.Telemetry, number, p.count, p.age, p.limit)
 }
 
-// rareTerms is one argument for what few calls have: each argument costs the
-// server a microsecond.
+// rareTerms is one argument for what few calls have: each one costs the server
+// about a thousand instructions (bench/instructions).
 func rareTerms(req *storage.SettleRequest) string {
 	if req.Limit == nil && req.MetricPoints <= 0 && !req.Again {
 		return ""
@@ -213,17 +213,24 @@ func parseSettled(out []string, queue string, req *storage.SettleRequest) (*stor
 		reply.Errs[i] = refused("settle", queue, req.Settle[i].ID, settleError(out[1]))
 		out = out[2:]
 	}
+	var err error
+	reply.Jobs, err = parseTaken(out, req)
+	return reply, err
+}
+
+// parseTaken reads what the script tells of the jobs that it took.
+func parseTaken(out []string, req *storage.SettleRequest) ([]*storage.Record, error) {
 	if len(out) == 0 {
-		return reply, nil
+		return nil, nil
 	}
-	reply.Jobs = make([]*storage.Record, 0, req.Take)
+	jobs := make([]*storage.Record, 0, req.Take)
 	now := time.UnixMilli(req.Now.UnixMilli())
 	for len(out) > 0 {
 		if out[0] != "" {
 			if len(out) < 5 {
 				return nil, errShort
 			}
-			reply.Jobs = append(reply.Jobs, freshRecord(out[0], out[1:], req.Worker, now))
+			jobs = append(jobs, freshRecord(out[0], out[1:], req.Worker, now))
 			out = out[5:]
 			continue
 		}
@@ -236,17 +243,17 @@ func parseSettled(out []string, queue string, req *storage.SettleRequest) (*stor
 		case size == 1 && len(out) >= 6: // a new child
 			r := freshRecord(id, out, req.Worker, now)
 			r.ParentKey, r.Parent = out[4], []byte(out[5])
-			reply.Jobs = append(reply.Jobs, r)
+			jobs = append(jobs, r)
 			out = out[6:]
-		case size != 1 && size >= 0 && len(out) >= size:
+		case size != 1 && size >= 0 && len(out) >= size: // none: its hash is gone
 			r := newRecord(id, out[:size])
-			reply.Jobs = append(reply.Jobs, &r)
+			jobs = append(jobs, &r)
 			out = out[size:]
 		default:
 			return nil, errShort
 		}
 	}
-	return reply, nil
+	return jobs, nil
 }
 
 // freshRecord makes a record of a job that was never taken before and has

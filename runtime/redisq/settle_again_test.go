@@ -105,6 +105,21 @@ func TestSettleAgainDoesWhatWasNotDone(t *testing.T) {
 	})
 }
 
+// A job that the first sending took may be gone since, but for its lock.
+func TestSettleAgainAfterAJobIsGone(t *testing.T) {
+	t.Parallel()
+	throughProxy(t, func(b *bench, link *testredis.Link) {
+		b.waiting("q", "wait", "1", "2")
+		req := callWith("first", 2)
+		b.loseAnswer(link, req)
+		b.do("del", b.key("q", "1"))
+		jobs := b.settleAll(req).Jobs
+		require.Equal(t, []string{"1", "2"}, idsOf(jobs))
+		require.True(t, jobs[0].Missing)
+		require.False(t, jobs[1].Missing)
+	})
+}
+
 // What the first sending settled may have gone on since: that does not make it undone.
 func TestSettleAgainAfterTheJobWentOn(t *testing.T) {
 	t.Parallel()

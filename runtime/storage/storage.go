@@ -229,7 +229,8 @@ type SettleRequest struct {
 type SettleReply struct {
 	// Errs has, for each settlement, nil or why it was refused.
 	Errs []error
-	// Jobs are the taken ones, in the order in which they are to start.
+	// Jobs are the taken ones, in the order in which they are to start. The delay
+	// of one that was never started before need not be told: it is over.
 	Jobs []*Record
 	// Limited is how long no job may be started because of a rate limit; 0: none
 	// is in force, or none was met. One that was set by hand is met also by a job
