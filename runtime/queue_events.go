@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"iter"
 	"time"
+
+	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
 // ErrEventsLost is yielded by Queue.Events when events may have been trimmed
@@ -27,7 +29,8 @@ func EventsAfter(place string) EventsOption {
 // is left. It uses a connection of its own. An outage of the storage is waited
 // out and reading goes on where it was, without loss or repetition, as long as
 // the queue still keeps the events; where it does not, the loop gets
-// ErrEventsLost and goes on. A bad queue name is the only error that ends it.
+// ErrEventsLost and goes on. A bad queue name and a storage that was closed are
+// the errors that end it.
 //
 //	for event, err := range queue.Events(ctx) {
 //		if err != nil { ... }
@@ -56,6 +59,10 @@ func (q *Queue) Events(ctx context.Context, opts ...EventsOption) iter.Seq2[Even
 				continue
 			}
 			if ctx.Err() == nil {
+				if errors.Is(err, storage.ErrClosed) {
+					yield(nil, fmt.Errorf("bullmq: events: %w", err))
+					return
+				}
 				if back.tells(err) {
 					q.client.log.WarnContext(ctx, "bullmq: reading events failed, will try again", "queue", q.name, "error", err)
 				}

@@ -39,23 +39,29 @@ func (w *Worker) checkStalled(ctx context.Context) {
 
 // outage reports that the storage is away once, and that it is back.
 type outage struct {
-	mu    sync.Mutex
-	since time.Time
+	mu     sync.Mutex
+	since  time.Time
+	closed bool // by the program: it does not come back
 }
 
-// report tells about an error of a call. What is not an outage, such as a
-// script that the server refuses, is told each time.
+// report tells about an error of a call. What lasts, an outage or a storage that
+// the program closed, is told once; what does not, such as a script that the
+// server refuses, each time.
 func (o *outage) report(w *Worker, what string, err error) {
 	o.mu.Lock()
-	first := o.since.IsZero()
-	if first && storage.Transient(err) {
-		o.since = time.Now()
+	tell := true
+	switch {
+	case errors.Is(err, storage.ErrClosed):
+		tell, o.closed = !o.closed, true
+	case storage.Transient(err):
+		if tell = o.since.IsZero(); tell {
+			o.since = time.Now()
+		}
 	}
 	o.mu.Unlock()
-	if !first && storage.Transient(err) {
-		return
+	if tell {
+		w.report(errors.Join(errors.New("bullmq: could not "+what+", will try again"), err))
 	}
-	w.report(errors.Join(errors.New("bullmq: could not "+what+", will try again"), err))
 }
 
 func (o *outage) over(w *Worker) {

@@ -2,6 +2,7 @@ package bullmq
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -125,7 +126,9 @@ func (w *watcher) run(ctx context.Context) {
 	for ctx.Err() == nil && !w.expired() {
 		events, err := w.client.store.ReadEvents(ctx, w.queue, cursor, eventBlock)
 		if err != nil {
-			w.failed(ctx, back, err)
+			if !w.failed(ctx, back, err) {
+				return
+			}
 			continue
 		}
 		if back.reset() {
@@ -146,17 +149,28 @@ func (w *watcher) begin(ctx context.Context) (string, bool) {
 		if err == nil {
 			return cursor, true
 		}
-		w.failed(ctx, back, err)
+		if !w.failed(ctx, back, err) {
+			return "", false
+		}
 	}
 	return "", false
 }
 
 // failed logs that a read failed, an outage once, and waits before the next.
-func (w *watcher) failed(ctx context.Context, back *reconnect, err error) {
+// False: there is no next one, since the client or the storage is closed.
+func (w *watcher) failed(ctx context.Context, back *reconnect, err error) bool {
+	if ctx.Err() != nil {
+		return false
+	}
+	if errors.Is(err, storage.ErrClosed) {
+		w.err = err
+		return false
+	}
 	if back.tells(err) {
 		w.client.log.WarnContext(ctx, "bullmq: reading events failed, will try again", "queue", w.queue, "error", err)
 	}
 	back.wait(ctx)
+	return true
 }
 
 func (w *watcher) dispatch(e storage.Event) {

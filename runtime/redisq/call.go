@@ -180,6 +180,10 @@ func (s *Store) retry(ctx context.Context, try func() (sent bool, err error)) er
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}
+	if !s.calls.begin() {
+		return explain(redis.ErrClosed)
+	}
+	defer s.calls.end()
 	began, pause := time.Now(), retryFirst
 	for n := 1; ; n++ {
 		sent, err := try()
@@ -203,6 +207,9 @@ func (s *Store) retry(ctx context.Context, try func() (sent bool, err error)) er
 		timer := time.NewTimer(pause/2 + rand.N(pause))
 		select {
 		case <-ctx.Done():
+			timer.Stop()
+			return explain(err)
+		case <-s.calls.ending:
 			timer.Stop()
 			return explain(err)
 		case <-timer.C:

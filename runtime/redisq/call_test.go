@@ -242,7 +242,7 @@ func TestErrors(t *testing.T) {
 	require.False(t, storage.Transient(once))
 	require.False(t, storage.Transient(nil))
 	require.EqualError(t, codeError(-99), "unknown reply -99 of a script")
-	require.ErrorContains(t, explain(redis.ErrClosed), "is closed")
+	require.ErrorIs(t, explain(redis.ErrClosed), storage.ErrClosed)
 	require.False(t, storage.Transient(explain(redis.ErrClosed)))
 	require.True(t, storage.Transient(explain(redis.ErrPoolTimeout)))
 	require.ErrorContains(t, explain(redis.ErrPoolTimeout), "larger pool")

@@ -21,6 +21,7 @@ type dedicated struct {
 
 	mu     sync.Mutex
 	conn   net.Conn // what a call under way waits on
+	undone error    // why the last connection was not made
 	busy   bool
 	closed bool
 }
@@ -41,6 +42,9 @@ func (d *dedicated) Process(ctx context.Context, cmd redis.Cmder) error {
 	if d.closed {
 		_ = d.client.Close()
 	}
+	if err != nil && d.undone != nil {
+		return d.undone
+	}
 	return err
 }
 
@@ -59,18 +63,23 @@ func (d *dedicated) Close() error {
 	return nil
 }
 
-// dialer remembers the connection that dial makes.
+// dialer remembers the connection that dial makes. It never fails: go-redis
+// would print a line to the standard error, also about a connection that was
+// closed while it was made, and go on dialing in the background. It gets a
+// connection that is closed, and Process returns why.
 func (d *dedicated) dialer(dial func(context.Context, string, string) (net.Conn, error)) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		c, err := dial(ctx, network, addr)
-		if err != nil {
-			return nil, err
-		}
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		if d.closed {
+		if err == nil && d.closed {
 			_ = c.Close()
-			return nil, net.ErrClosed
+			err = net.ErrClosed
+		}
+		if d.undone = err; err != nil {
+			c, _ = net.Pipe()
+			_ = c.Close()
+			return c, nil
 		}
 		d.conn = c
 		return c, nil

@@ -56,6 +56,9 @@ func explain(err error) error {
 	if err == nil || errors.Is(err, redis.Nil) || errors.As(err, &f) {
 		return err
 	}
+	if errors.Is(err, redis.ErrClosed) {
+		return &fault{err: storage.ErrClosed, hint: "close the store, or the client it was made with, after the workers and clients that use it"}
+	}
 	return &fault{err: err, hint: hint(err), transient: transient(err)}
 }
 
@@ -159,8 +162,6 @@ func hint(err error) string {
 		return "is the server running, and are host and port of the URL right?"
 	case errors.Is(err, redis.ErrPoolTimeout):
 		return "all connections are in use: give the client a larger pool"
-	case errors.Is(err, redis.ErrClosed):
-		return "the store, or the client it was made with, is closed"
 	case strings.Contains(text, "does not look like a TLS handshake"):
 		return "rediss:// is for ports with TLS, and redis:// for those without"
 	case !isReply(err):

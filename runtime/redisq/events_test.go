@@ -114,9 +114,9 @@ func TestReadEventsEnds(t *testing.T) {
 		go read(b.ctx)
 		b.awaitReader(1)
 		require.NoError(t, b.Close())
-		require.Error(t, <-done)
+		require.ErrorIs(t, <-done, storage.ErrClosed)
 		_, err := b.ReadEvents(b.ctx, "q", "", time.Hour)
-		require.Error(t, err, "the store is closed")
+		require.ErrorIs(t, err, storage.ErrClosed)
 		require.NoError(t, b.c.Ping(b.ctx).Err(), "the given client is not")
 	})
 }

@@ -27,6 +27,7 @@ type Store struct {
 	now     func() time.Time
 	readers readers
 	gathers sync.Map // by queue, of *gather
+	calls   *underway
 
 	closeOnce sync.Once
 	closeErr  error
@@ -103,7 +104,7 @@ func withoutURL(err error) string {
 // or a *redis.ClusterClient, with any options. A few connections for blocking
 // calls are opened beside its pool, with the same options.
 func New(client redis.UniversalClient, opts ...Option) (*Store, error) {
-	s := &Store{client: client, prefix: DefaultPrefix, mode: "6", log: slog.Default(), now: time.Now}
+	s := &Store{client: client, prefix: DefaultPrefix, mode: "6", log: slog.Default(), now: time.Now, calls: newUnderway()}
 	switch c := client.(type) {
 	case *redis.Client:
 		if c == nil {
@@ -137,9 +138,15 @@ func (s *Store) Ping(ctx context.Context) error {
 	return s.read(ctx, redis.NewStatusCmd(ctx, "ping"))
 }
 
-// Close closes the connections that were opened by the store itself.
+// Close closes the connections that were opened by the store itself. Those of
+// a store that Open made are all: it lets calls under way end, for up to two
+// seconds, and later ones return [storage.ErrClosed]. Close it after the
+// workers and clients that use it.
 func (s *Store) Close() error {
 	s.closeOnce.Do(func() {
+		if s.owned {
+			s.calls.close(lastAnswers)
+		}
 		s.readers.close()
 		if s.owned {
 			s.closeErr = s.client.Close()

@@ -114,6 +114,38 @@ func TestClose(t *testing.T) {
 	require.ErrorContains(t, own.Ping(t.Context()), "closed")
 }
 
+// A call under way when the store is closed ends as if it was not; one that the
+// server does not answer is cut off, and one that comes later is refused.
+func TestCloseWaitsForCalls(t *testing.T) {
+	t.Parallel()
+	srv := testredis.Any(t)
+	for _, answers := range []bool{true, false} {
+		link := testredis.Proxy(t, srv.Addr())
+		s := openOn(t, link.URL())
+		require.NoError(t, s.Ping(t.Context()))
+		link.Stall()
+		called, closed := make(chan error, 1), make(chan error, 1)
+		go func() { called <- s.Wake(t.Context(), "q") }()
+		require.Eventually(t, func() bool {
+			s.calls.mu.Lock()
+			defer s.calls.mu.Unlock()
+			return s.calls.calls == 1
+		}, patience, time.Millisecond)
+		go func() { closed <- s.Close() }()
+		<-s.calls.ending
+		require.ErrorIs(t, s.Ping(t.Context()), storage.ErrClosed)
+		require.Empty(t, called)
+		if answers {
+			link.Flow()
+			require.NoError(t, <-called)
+			require.NoError(t, <-closed)
+			continue
+		}
+		require.NoError(t, <-closed)
+		require.ErrorIs(t, <-called, storage.ErrUncertain)
+	}
+}
+
 // cluster is a cluster of one server that holds all slots.
 func cluster(t *testing.T) *redis.ClusterClient {
 	t.Helper()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"sync"
 	"time"
@@ -56,6 +55,8 @@ func (r *readers) process(ctx context.Context, s *Store, queue string, cmd redis
 		return nil
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
+	case r.areClosed():
+		return explain(redis.ErrClosed)
 	case isDone(err) || errors.Is(err, os.ErrDeadlineExceeded) || limited.Err() != nil:
 		return explain(fmt.Errorf("no answer within %v: %w", d+overdue, os.ErrDeadlineExceeded))
 	}
@@ -74,7 +75,7 @@ func (r *readers) take(ctx context.Context, s *Store, queue string) (*dedicated,
 	defer r.mu.Unlock()
 	if r.closed {
 		_ = c.Close()
-		return nil, explain(net.ErrClosed)
+		return nil, explain(redis.ErrClosed)
 	}
 	r.use(c)
 	return c, nil
@@ -122,6 +123,12 @@ func (r *readers) drop(c *dedicated) {
 	delete(r.busy, c)
 	r.mu.Unlock()
 	_ = c.Close()
+}
+
+func (r *readers) areClosed() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.closed
 }
 
 // close ends all connections, and the reads under way.

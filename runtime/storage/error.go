@@ -24,6 +24,8 @@ var (
 	// ErrUncertain: the connection broke after a request was sent, and whether
 	// it was carried out is not known.
 	ErrUncertain = errors.New("the connection broke before the answer came: it is not known whether this was done")
+	// ErrClosed: the program closed the storage; no call on it succeeds any more.
+	ErrClosed = errors.New("the storage is closed")
 )
 
 // Error is what a storage refused, and for which job.
