@@ -32,9 +32,11 @@ type intake struct {
 }
 
 // Add stores jobs in the order given. Up to 125 jobs, or 1 MB, are one atomic
-// step; more are stored in several, other calls in between. When a step fails,
-// the jobs of the steps before it are stored: the answers say so, with Err set
-// for all others, and the error is returned too. What many goroutines add at
+// step; more are stored in several, other calls in between, of which up to 8 are
+// under way at once. When a step fails, the first error is returned, and the
+// answers say of each job what became of it: the steps before the one that
+// failed are stored, those that were sent together with it may be, and nothing
+// is sent after them. What many goroutines add at
 // the same time to one queue goes in common calls, at most 125 jobs each; the
 // answers and the end of a context are each one's own.
 func (s *Store) Add(ctx context.Context, queue string, jobs []storage.NewJob) ([]storage.Added, error) {
@@ -55,18 +57,34 @@ func (s *Store) Add(ctx context.Context, queue string, jobs []storage.NewJob) ([
 func (s *Store) add(ctx context.Context, queue string, jobs []intake) ([]storage.Added, error) {
 	added := make([]storage.Added, len(jobs))
 	for from := 0; from < len(jobs); {
-		to := from + step(jobs[from:])
-		if err := s.addStep(ctx, queue, jobs[from:to], added[from:to]); err != nil {
-			if from == 0 && to == len(jobs) {
-				return nil, err
-			}
-			fail(added[from:to], err)
-			fail(added[to:], notSent(err))
+		n, err := s.addSome(ctx, queue, jobs[from:], added[from:])
+		if err != nil && step(jobs) == len(jobs) {
+			return nil, err
+		}
+		from += n
+		if err != nil {
+			fail(added[from:], notSent(err))
 			return added, err
 		}
-		from = to
 	}
 	return added, nil
+}
+
+// addSome takes the next step, or the next ones, and returns how many of the
+// jobs are dealt with, and the first error.
+func (s *Store) addSome(ctx context.Context, queue string, jobs []intake, added []storage.Added) (int, error) {
+	ends := s.steps(jobs)
+	if len(ends) > 1 {
+		if n, err := s.addAhead(ctx, queue, jobs, ends, added); n > 0 || err != nil {
+			return n, err
+		}
+	}
+	n := ends[0]
+	err := s.addStep(ctx, queue, jobs[:n], added[:n])
+	if err != nil {
+		fail(added[:n], err)
+	}
+	return n, err
 }
 
 func fail(added []storage.Added, err error) {
@@ -103,10 +121,8 @@ func (s *Store) addStep(ctx context.Context, queue string, jobs []intake, added 
 	if err != nil {
 		return err
 	}
-	if err := readAdded(queue, jobs, added, cmd.Val()); err != nil {
-		return fmt.Errorf("bullmq: add on queue %q: %w", queue, err)
-	}
-	return nil
+	s.addKnown.Store(true)
+	return readStep(ctx, queue, jobs, added, cmd, true)
 }
 
 // readAdded reads the reply of the script add: the number before that of the

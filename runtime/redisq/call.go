@@ -192,13 +192,7 @@ func (s *Store) retry(ctx context.Context, try func() (sent bool, err error)) er
 		}
 		harmless := isRefusal(err) || !sent && isConnection(err)
 		if !harmless || n == retryTimes || time.Since(began) > retryWithin {
-			switch {
-			case sent && !isReply(err):
-				return uncertain(err)
-			case isDone(err) && ctx.Err() == nil:
-				return silent(err)
-			}
-			return explain(err)
+			return verdict(ctx, sent, err)
 		}
 		if c, ok := s.client.(*redis.ClusterClient); ok {
 			c.ReloadState(ctx) // another node may have taken over
@@ -216,4 +210,16 @@ func (s *Store) retry(ctx context.Context, try func() (sent bool, err error)) er
 		}
 		pause *= 4
 	}
+}
+
+// verdict is the error of a try after which there is no other. Sent: its request
+// may have reached the server.
+func verdict(ctx context.Context, sent bool, err error) error {
+	switch {
+	case sent && !isReply(err):
+		return uncertain(err)
+	case isDone(err) && ctx.Err() == nil:
+		return silent(err)
+	}
+	return explain(err)
 }

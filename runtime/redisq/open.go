@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -28,6 +29,8 @@ type Store struct {
 	readers readers
 	gathers sync.Map // by queue, of *gather
 	calls   *underway
+
+	addKnown atomic.Bool // the server knew the script that adds, when it was last used
 
 	closeOnce sync.Once
 	closeErr  error
