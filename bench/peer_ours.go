@@ -81,7 +81,7 @@ func (p *ours) complete(ctx context.Context, c *bullmq.Client, n int) error {
 	}
 	var count atomic.Int64
 	done := make(chan struct{})
-	w, err := p.worker(c, 200, func(context.Context, *bullmq.Job[payload]) error {
+	w, err := p.worker(c, &order{Concurrency: 200}, func(context.Context, *bullmq.Job[payload]) error {
 		if count.Add(1) == int64(n) {
 			close(done)
 		}
@@ -97,8 +97,8 @@ func (p *ours) complete(ctx context.Context, c *bullmq.Client, n int) error {
 	return w.Stop(ctx)
 }
 
-func (p *ours) worker(c *bullmq.Client, concurrency int, h func(context.Context, *bullmq.Job[payload]) error) (*bullmq.Worker, error) {
-	w, err := bullmq.NewWorker(c, oursQueue, bullmq.Concurrency(concurrency))
+func (p *ours) worker(c *bullmq.Client, o *order, h func(context.Context, *bullmq.Job[payload]) error) (*bullmq.Worker, error) {
+	w, err := bullmq.NewWorker(c, oursQueue, bullmq.Concurrency(o.Concurrency), bullmq.Prefetch(o.Ahead))
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (p *ours) worker(c *bullmq.Client, concurrency int, h func(context.Context,
 
 func (p *ours) work(ctx context.Context, o *order, m *meter) error {
 	return p.with(func(c *bullmq.Client) error {
-		w, err := p.worker(c, o.Concurrency, func(context.Context, *bullmq.Job[payload]) error {
+		w, err := p.worker(c, o, func(context.Context, *bullmq.Job[payload]) error {
 			m.handle(o)
 			return nil
 		})
@@ -155,7 +155,7 @@ func (p *ours) single(ctx context.Context, o *order, m *meter) error {
 func (p *ours) latency(ctx context.Context, o *order, m *meter) error {
 	return p.with(func(c *bullmq.Client) error {
 		received := make(chan time.Time, 1)
-		w, err := p.worker(c, o.Concurrency, func(context.Context, *bullmq.Job[payload]) error {
+		w, err := p.worker(c, o, func(context.Context, *bullmq.Job[payload]) error {
 			received <- time.Now()
 			return nil
 		})

@@ -18,6 +18,8 @@ type order struct {
 	Concurrency int `json:"concurrency"`
 	// HandlerMS is how long a handler takes, by a timer.
 	HandlerMS int `json:"handlerMS"`
+	// Ahead is how many jobs ours takes before it has slots for them.
+	Ahead int `json:"ahead"`
 	// Size is how many jobs, or flows, one call adds.
 	Size int `json:"size"`
 	// Children is how many each flow has.

@@ -40,6 +40,15 @@ func works(full bool) []work {
 			jobs: map[string]int{"ours": 25000, "node": 8000, "asynq": 10000, "bare": 50000},
 		},
 		{
+			name: "ahead-1", title: "work, concurrency 1, `Prefetch(50)`", unit: rate, order: order{Op: "work", Concurrency: 1, Ahead: 50},
+			jobs: map[string]int{"ours": 30000, "node": 4000, "asynq": 6000},
+		},
+		{
+			name: "ahead-sleep-100", title: "5 ms handlers, concurrency 100, `Prefetch(50)`", unit: rate,
+			order: order{Op: "work", Concurrency: 100, HandlerMS: 5, Ahead: 50},
+			jobs:  map[string]int{"ours": 12000, "node": 8000, "asynq": 8000, "bare": 12000},
+		},
+		{
 			name: "bulk", title: "add 1000 a call", unit: rate, order: order{Op: "bulk", Size: 1000},
 			jobs: map[string]int{"ours": 40000, "node": 10000, "river": 40000, "limit": 40000},
 		},

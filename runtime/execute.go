@@ -92,6 +92,8 @@ func (w *Worker) hold(ctx context.Context, j *ActiveJob, err error) error {
 // refuse tells why a job is failed without being run, or nil.
 func (w *Worker) refuse(j *ActiveJob) error {
 	switch {
+	case errors.Is(j.own.cause(), ErrCancelled): // before there was a slot for it
+		return ErrCancelled
 	case j.record.Deferred != "":
 		return errors.New(j.record.Deferred)
 	case w.cfg.maxStarted > 0 && j.Starts > w.cfg.maxStarted:

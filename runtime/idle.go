@@ -66,7 +66,7 @@ func (p *pump) nothingToTake() (limited, due time.Time, ok bool) {
 		if p.over || p.stopping {
 			return limited, due, false
 		}
-		if p.room() > 0 && p.takes == 0 && (p.drained || p.limited.After(time.Now())) {
+		if p.vacant() > 0 && p.takes == 0 && (p.drained || p.limited.After(time.Now())) {
 			return p.limited, p.due, true
 		}
 		p.idler.Wait()
@@ -79,7 +79,7 @@ func (p *pump) lookAgain(ctx context.Context, woken bool) {
 	p.mu.Lock()
 	p.drained = false
 	p.due, p.limited = time.Time{}, time.Time{}
-	full := p.member.room(p.room()) == 0
+	full := p.member.room(p.vacant()) == 0
 	p.mu.Unlock()
 	p.wake.Broadcast()
 	if woken && full {

@@ -79,7 +79,8 @@ type ActiveJob struct {
 	stepsMu sync.Mutex
 	steps   map[string][]byte // kept by this run
 
-	prev, next *ActiveJob // in the pump's list of held jobs
+	since      time.Duration // when the handler began, or the job began to wait for a slot; with Prefetch only
+	prev, next *ActiveJob    // in the pump's list of held jobs
 	listed     bool
 }
 

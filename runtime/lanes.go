@@ -2,6 +2,7 @@ package bullmq
 
 import (
 	"runtime"
+	"time"
 
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
@@ -16,11 +17,21 @@ import (
 // an idle worker, is sent by the pump's own goroutine, the caller.
 const lanes = 2
 
+// lanesFor is how many a worker has. Of two calls that take jobs either may be
+// answered first, and jobs that then wait for a slot would run out of order.
+func lanesFor(cfg *workerConfig) int {
+	if cfg.prefetch > 0 {
+		return 1
+	}
+	return lanes
+}
+
 // call is a call to be made. It is used again for the calls after it.
 type call struct {
 	req   storage.SettleRequest
 	jobs  []*ActiveJob // that it settles
 	asked int          // how many jobs it takes
+	began time.Time
 	taken []*ActiveJob // what it took
 }
 
@@ -47,7 +58,7 @@ func (p *pump) await() *call {
 			if p.sending == 0 {
 				return nil
 			}
-		} else if p.sending < lanes {
+		} else if p.sending < p.lanes {
 			if c := p.makeUp(); c != nil {
 				p.sending++
 				return c
@@ -62,7 +73,7 @@ func (p *pump) await() *call {
 func (p *pump) claim() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.over || p.sending == lanes || !p.sendable() {
+	if p.over || p.sending == p.lanes || !p.sendable() {
 		return false
 	}
 	p.sending++
@@ -71,7 +82,7 @@ func (p *pump) claim() bool {
 
 // sendable tells whether a call is worth making.
 func (p *pump) sendable() bool {
-	return len(p.finished) > 0 || p.room() > 0 && p.mayTake()
+	return len(p.finished) > 0 || p.vacant() > 0 && p.mayTake()
 }
 
 // carry makes calls on a lane until there is nothing to send, and gives the
@@ -131,7 +142,7 @@ func (p *pump) next() *call {
 	}
 	if !p.over {
 		if c := p.makeUp(); c != nil {
-			if p.sending < lanes && p.sendable() {
+			if p.sending < p.lanes && p.sendable() {
 				p.wake.Signal() // there may be enough for another lane
 			}
 			return c

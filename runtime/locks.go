@@ -17,6 +17,7 @@ func (w *Worker) renewLocks(ctx context.Context) {
 	for {
 		select {
 		case <-tick.C:
+			w.pump.unstick(every)
 			w.renewOnce(ctx, time.Now().Add(-every/2))
 		case <-ctx.Done():
 			return

@@ -31,6 +31,7 @@ type pump struct {
 	calls atomic.Uint64
 
 	slots  *slots
+	ahead  ahead
 	member *poolMember // in a pool shared with other workers, or nil
 
 	mu       sync.Mutex
@@ -42,6 +43,7 @@ type pump struct {
 	sending  int          // lanes in use
 	spare    []*call      // to be used again
 	limit    int          // slots
+	lanes    int
 	paused   bool
 	stopping bool      // takes nothing more
 	over     bool      // lanes end
@@ -51,7 +53,7 @@ type pump struct {
 }
 
 func newPump(w *Worker) *pump {
-	p := &pump{w: w, slots: newSlots(w), limit: w.cfg.concurrency}
+	p := &pump{w: w, slots: newSlots(w), limit: w.cfg.concurrency, lanes: lanesFor(&w.cfg), ahead: ahead{most: w.cfg.prefetch, epoch: time.Now()}}
 	p.wake, p.idler = sync.NewCond(&p.mu), sync.NewCond(&p.mu)
 	return p
 }
@@ -77,11 +79,17 @@ func (p *pump) batch(c *call) bool {
 }
 
 // room is how many jobs may be asked for now.
-func (p *pump) room() int {
+func (p *pump) room() int { return p.free(p.limit + p.ahead.room(p.limit)) }
+
+// vacant is how many slots have no job, and none that is on its way.
+func (p *pump) vacant() int { return p.free(p.limit) }
+
+// free is how many jobs are missing to so many.
+func (p *pump) free(wanted int) int {
 	if p.stopping || p.paused {
 		return 0
 	}
-	return max(0, p.limit-p.running-p.asked)
+	return max(0, wanted-p.running-p.asked-len(p.ahead.ready))
 }
 
 // mayTake tells whether a call that only takes is worth making.
@@ -92,6 +100,7 @@ func (p *pump) mayTake() bool {
 // request makes up what a call sends.
 func (p *pump) request(c *call) {
 	w := p.w
+	c.began = time.Now()
 	c.req = storage.SettleRequest{
 		Now: w.now(), Take: c.asked, Worker: w.cfg.name, Lock: w.cfg.lock, MetricPoints: w.cfg.metricPoints,
 		Token: w.id + ":" + strconv.FormatUint(p.calls.Add(1), 36), Settle: c.req.Settle[:0],
@@ -170,8 +179,18 @@ func (p *pump) took(ctx context.Context, c *call, reply *storage.SettleReply) []
 		p.held.add(j)
 	}
 	p.finished = append(p.finished, over...)
-	p.running += len(run)
 	p.asked -= c.asked
+	got := len(run)
+	if p.ahead.most > 0 {
+		p.ahead.called(now.Sub(c.began))
+		p.ahead.add(run)
+		if p.stopping || p.paused {
+			p.putBack()
+		}
+		run = p.fill()
+	} else {
+		p.running += got
+	}
 	if c.only() {
 		p.takes--
 	}
@@ -180,7 +199,7 @@ func (p *pump) took(ctx context.Context, c *call, reply *storage.SettleReply) []
 	}
 	idle := p.nothing()
 	p.mu.Unlock()
-	p.member.release(c.asked - len(run))
+	p.member.release(c.asked - got)
 	if idle {
 		p.idler.Signal()
 	}
@@ -223,6 +242,7 @@ func (p *pump) returned(c *call) {
 func (p *pump) finish(j *ActiveJob) {
 	p.mu.Lock()
 	p.running--
+	p.ahead.ended(j)
 	if j.state.Load() == jobGone {
 		p.forget(j)
 	} else {
@@ -262,8 +282,13 @@ func (p *pump) lose(id, token string) *ActiveJob {
 	return nil
 }
 
-// drop removes a lost job from what waits to be sent, if its handler is done.
+// drop removes a lost job from what waits to be sent, if its handler is done,
+// or from what waits for a slot.
 func (p *pump) drop(lost *ActiveJob) {
+	if p.ahead.remove(lost) {
+		p.forget(lost)
+		return
+	}
 	for i, j := range p.finished {
 		if j == lost {
 			p.finished = append(p.finished[:i], p.finished[i+1:]...)
@@ -326,7 +351,9 @@ func (p *pump) runningNow() int {
 func (p *pump) setLimit(n int) {
 	p.mu.Lock()
 	p.limit = n
+	run := p.fill()
 	p.mu.Unlock()
+	p.startAll(run)
 	p.wake.Broadcast()
 	p.idler.Signal()
 }
@@ -335,6 +362,9 @@ func (p *pump) setLimit(n int) {
 func (p *pump) setPaused(on bool) bool {
 	p.mu.Lock()
 	p.paused = on
+	if on {
+		p.putBack()
+	}
 	p.drained = p.drained && on // after a pause the queue is looked at again
 	alive := !p.stopping && !p.over
 	p.mu.Unlock()
@@ -347,6 +377,7 @@ func (p *pump) setPaused(on bool) bool {
 func (p *pump) beginStop() {
 	p.mu.Lock()
 	p.stopping = true
+	p.putBack()
 	p.mu.Unlock()
 	p.wake.Broadcast()
 	p.idler.Broadcast()

@@ -66,6 +66,9 @@ func (w *Worker) join(p *pool, weight int) error {
 	if w.started || w.pump.member != nil {
 		return fmt.Errorf("bullmq: the worker of queue %q was started, or is part of a server already", w.queue.Name)
 	}
+	if w.cfg.prefetch > 0 {
+		return fmt.Errorf("bullmq: the worker of queue %q has Prefetch, and cannot share the slots of a server: what it takes ahead would keep others from them", w.queue.Name)
+	}
 	w.pump.member = p.add(w.pump, weight)
 	if !w.cfg.ownConcurrency && w.queue.Concurrency == 0 {
 		w.pump.limit = p.slots

@@ -25,12 +25,16 @@ func (s *slots) serve(j *ActiveJob) {
 	ended := false
 	defer func() {
 		if !ended {
+			s.w.pump.refill()
 			s.w.pump.poke() // somebody else must send the outcome
 		}
 	}()
 	for j != nil {
+		s.w.pump.ahead.begin(j)
 		s.w.execute(j)
-		j = nil
+		if j = s.w.pump.proceed(); j != nil {
+			continue
+		}
 		if s.w.pump.claim() {
 			j = s.w.pump.carry(s.w.pump.next(), true)
 		}

@@ -36,6 +36,7 @@ type workerConfig struct {
 	groupLimit                RateLimit
 	groupKey                  func(*ActiveJob) string
 	maxBatch                  int
+	prefetch                  int
 }
 
 func defaultWorkerConfig(q *QueueSpec) workerConfig {
@@ -159,6 +160,9 @@ func (c *workerConfig) validate(queue string) error {
 	}
 	if c.maxLimitDelay < time.Millisecond {
 		p.add("max limit delay must be at least 1ms, not %v", c.maxLimitDelay)
+	}
+	if c.prefetch < 0 {
+		p.add("prefetch must be 0 or more, not %d", c.prefetch)
 	}
 	if c.maxStarted < 0 || c.metricPoints < 0 || c.grace < 0 {
 		p.add("max starts, metrics and grace period must not be negative")

@@ -16,8 +16,8 @@
 --       10 '' or what few calls have: the worker's rate limit, jobs and ms, each of which may be empty; minutes of metrics to keep, or 0;
 --            1 if the answer to the same call was lost, or 0
 --       11... of each job: id, token, and its value (c, k), reason (f, r, d) or child (p)
---       then of each job that is no c: stack, telemetry context, number (f: its attempts, r: 1 to be first in line, d and u: delay
---       in ms), and of k and f how many are kept, for how long, and how many go at a time
+--       then of each job that is no c: stack, telemetry context, number (f: its attempts, r: 1 to be first in line, w: 1 if it was
+--       never run, d and u: delay in ms), and of k and f how many are kept, for how long, and how many go at a time
 -- Reply, flat: how long no job may start (ms), when the next delayed one is due (ms), how many jobs were not settled, place and code
 --       of each of these, and then of each job taken: of a new one that waited without delay and priority its id and the values of
 --       name, data, opts and timestamp; of any other '', its id, how many values follow, and these: the fields of its hash, name and

@@ -165,6 +165,10 @@ func appendExtras(args []any, st *storage.Settlement) []any {
 	switch st.Kind {
 	case storage.Failed:
 		number = int64(st.Attempts)
+	case storage.BackToWait:
+		if st.Unstarted {
+			number = 1
+		}
 	case storage.RetryNow:
 		if st.LIFO {
 			number = 1

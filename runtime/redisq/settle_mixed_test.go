@@ -491,7 +491,7 @@ func (sc *scenario) settlement(id, token string, all []string) storage.Settlemen
 		ID: id, Token: token, Value: []byte(`{"v":1}`), Attempts: rnd.IntN(3),
 		Kind: oneOf(rnd, storage.Completed, storage.Completed, storage.Completed, storage.Completed, storage.Failed, storage.Failed,
 			storage.RetryNow, storage.RetryLater, storage.DelayedUntil, storage.BackToWait, storage.WaitForChildren),
-		Reason: oneOf(rnd, "boom", ""), Delay: time.Duration(1+rnd.IntN(3)) * time.Second, LIFO: sc.chance(30),
+		Reason: oneOf(rnd, "boom", ""), Delay: time.Duration(1+rnd.IntN(3)) * time.Second, LIFO: sc.chance(30), Unstarted: sc.chance(30),
 		Telemetry: oneOf(rnd, "", "", "trace"),
 	}
 	st.Keep = sc.usual // most have one policy, as the jobs of a real worker do

@@ -328,6 +328,22 @@ func TestBackToWaitKeepsTheOrder(t *testing.T) {
 	})
 }
 
+// A job that was never run has no start counted, whatever came before.
+func TestBackToWaitOfJobsThatWereNotRun(t *testing.T) {
+	t.Parallel()
+	onServers(t, nil, func(b *bench) {
+		b.take("1", "2")
+		unstarted := settledAs(storage.BackToWait, "2")
+		unstarted.Unstarted = true
+		b.settleAll(settleAt(0, settledAs(storage.BackToWait, "1"), unstarted))
+		require.Equal(t, "1", b.fields("1")["ats"])
+		require.Equal(t, "0", b.fields("2")["ats"])
+		reply := b.settleAll(settleAt(2))
+		require.Equal(t, []string{"1", "2"}, idsOf(reply.Jobs))
+		require.Equal(t, []int{2, 1}, []int{reply.Jobs[0].AttemptsStarted, reply.Jobs[1].AttemptsStarted})
+	})
+}
+
 // A job that meets a limit set by hand goes back to wait: the same call must
 // not take it again, even if the worker has no limit of its own.
 func TestBackToWaitUnderALimitSetByHand(t *testing.T) {

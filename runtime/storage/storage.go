@@ -274,6 +274,9 @@ type Settlement struct {
 	Delay time.Duration
 	// LIFO puts a job that is retried at once before the other waiting ones.
 	LIFO bool
+	// Unstarted says of a job that goes back to wait that it was never run: the
+	// start that was counted when it was taken is not.
+	Unstarted bool
 	// Attempts is the number of attempts that the job has in all; a failed one
 	// that made as many is reported as exhausted.
 	Attempts int

@@ -59,6 +59,7 @@ function L.settle(b, kind, id, token, value, x, now, alone, count, age, limit)
     L.delayed = true
   elseif kind == 'w' then
     L.back_to_wait(b, id)
+    if number == 1 then rc('HINCRBY', key, 'ats', -1) end -- as if it had not been taken
     L.back = true
   elseif kind == 'p' then
     rc('ZADD', b .. 'waiting-children', time, id)
