@@ -41,9 +41,10 @@ func (s *Store) steps(jobs []intake) []int {
 // ended with. The jobs after them were certainly not stored.
 func (s *Store) addAhead(ctx context.Context, queue string, jobs []intake, ends []int, added []storage.Added) (int, error) {
 	b, err := s.base(queue)
-	if err != nil || ctx.Err() != nil {
-		return 0, err
+	if err != nil || ctx.Err() != nil || !s.calls.begin() {
+		return 0, err // without one: the call of a single step says why
 	}
+	defer s.calls.end()
 	cmds, marks := s.sendAhead(ctx, b, jobs, ends)
 	done := len(ends)
 	for done > 0 && s.untouched(cmds[done-1].Err(), marks[done-1].sent) {

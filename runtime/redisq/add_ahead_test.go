@@ -1,6 +1,7 @@
 package redisq
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -99,6 +100,22 @@ func TestStepsSentTogetherAfterTheConnectionBroke(t *testing.T) {
 	added, err := s.Add(t.Context(), "q", plainJobs(3*addJobs))
 	require.NoError(t, err)
 	inOrder(t, c, added, 3*addJobs)
+}
+
+// A store that was closed, or a context that is over, sends none of several steps.
+func TestStepsThatMayNotBeSent(t *testing.T) {
+	t.Parallel()
+	srv := testredis.Any(t)
+	s := openKnown(t, srv.URL())
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(context.DeadlineExceeded)
+	_, err := s.Add(ctx, "q", plainJobs(3*addJobs))
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.NoError(t, s.Close())
+	_, err = s.Add(t.Context(), "q", plainJobs(3*addJobs))
+	require.ErrorIs(t, err, storage.ErrClosed)
+	require.NotErrorIs(t, err, storage.ErrUncertain)
+	require.Zero(t, srv.Client(t).Exists(t.Context(), "bull:q:wait").Val())
 }
 
 // When one step fails, the answers tell of each job whether it is stored.
