@@ -94,8 +94,8 @@ func (g *generator) options() Args {
 
 // dedupModes are all that differ in what happens to a holder.
 var dedupModes = []Args{
-	{}, {"ttl": 600_000}, {"ttl": 600_000, "extend": true}, {"replace": true}, {"ttl": 1_200_000, "replace": true},
-	{"ttl": 600_000, "extend": true, "replace": true}, {"keepLastIfActive": true}, {"keepLastIfActive": true, "replace": true},
+	{}, {"ttl": 2 * ttlStep}, {"ttl": 2 * ttlStep, "extend": true}, {"replace": true}, {"ttl": 4 * ttlStep, "replace": true},
+	{"ttl": 2 * ttlStep, "extend": true, "replace": true}, {"keepLastIfActive": true}, {"keepLastIfActive": true, "replace": true},
 }
 
 // dedup is one of the modes, more often one that does something to whoever

@@ -174,7 +174,7 @@ func (g *generator) extend() call {
 	if !ok {
 		return call{}
 	}
-	args["duration"] = 30_000
+	args["duration"] = ttlStep
 	return call{"worker.extendLock", args}
 }
 
@@ -315,11 +315,11 @@ func (g *generator) settings() call {
 	case 2, 3:
 		return call{"queue.removeGlobalConcurrency", Args{"queue": q}}
 	case 4:
-		return call{"queue.setGlobalRateLimit", Args{"queue": q, "max": g.r.IntN(4) + 1, "duration": 1_200_000}}
+		return call{"queue.setGlobalRateLimit", Args{"queue": q, "max": g.r.IntN(4) + 1, "duration": 4 * ttlStep}}
 	case 5:
 		return call{"queue.removeGlobalRateLimit", Args{"queue": q}}
 	case 6:
-		return call{"queue.rateLimit", Args{"queue": q, "ms": 300_000}}
+		return call{"queue.rateLimit", Args{"queue": q, "ms": ttlStep}}
 	}
 	return call{"queue.removeRateLimitKey", Args{"queue": q}}
 }

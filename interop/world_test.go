@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -59,6 +60,7 @@ func (w *world) step(c call) []string {
 	})
 	w.state = states[0]
 	alike(states[0], states[1])
+	w.still(states[0])
 	w.moreAwake(c, states)
 	return append(diff, vectors.Diff(states[0], states[1])...)
 }
@@ -335,10 +337,6 @@ func unordered(text json.RawMessage) (any, error) {
 	return m, err
 }
 
-// slack is how far, in milliseconds, two expiries may be apart that were meant
-// to be equal. Times that the sequences use differ by more.
-const slack = 20_000
-
 // alike makes equal what may differ: the tokens of locks, which each side makes
 // itself, and the remaining times of keys, which run while they are read.
 func alike(want, got vectors.Keyspace) {
@@ -350,10 +348,28 @@ func alike(want, got vectors.Keyspace) {
 		if strings.HasSuffix(key, ":lock") {
 			other.Text = e.Text
 		}
-		if e.TTL != nil && other.TTL != nil && max(*e.TTL-*other.TTL, *other.TTL-*e.TTL) < slack {
-			other.TTL = e.TTL
+		if e.TTL != nil && other.TTL != nil && max(*e.TTL-*other.TTL, *other.TTL-*e.TTL) < ttlStep/2 {
+			latest := max(*e.TTL, *other.TTL)
+			*e.TTL, other.TTL = latest, e.TTL
 		}
 		got[key] = other
+	}
+}
+
+// still sets keys whose time runs out back to the time that was meant, on both
+// sides.
+func (w *world) still(state vectors.Keyspace) {
+	for key, e := range state {
+		if e.TTL == nil {
+			continue
+		}
+		meant := (*e.TTL + ttlStep - 1) / ttlStep * ttlStep
+		if meant-*e.TTL < 1000 {
+			continue
+		}
+		w.both(func(_ int, s *side) error {
+			return s.rdb.PExpire(w.ctx, key, time.Duration(meant)*time.Millisecond).Err()
+		})
 	}
 }
 
