@@ -4,14 +4,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // deviations5 are the operations that are left out, beside those of deviations,
 // with a peer of 5.x: where this module does as 6.x does in Peers5 mode too.
 var deviations5 = map[string]func(*world, call) string{
-	"queue.add":    added5,
-	"flow.add":     flows5,
-	"flow.addBulk": flows5,
+	"queue.add":     added5,
+	"queue.addBulk": bulk5,
+	"flow.add":      flows5,
+	"flow.addBulk":  flows5,
 	"job.retry": func(w *world, c call) string {
 		if p := w.job(c.Args["queue"].(string), c.Args["id"].(string))["priority"]; p != "" && p != "0" {
 			return "a retried job waits by its priority"
@@ -43,9 +45,15 @@ var deviations5 = map[string]func(*world, call) string{
 		}
 		return ""
 	},
-	"queue.getJobs":   unlessThere("paused", "what 5.x set aside is listed with what waits"),
-	"queue.getRanges": unlessThere("paused", "what 5.x set aside is listed with what waits"),
+	"queue.getJobs":                 setAside,
+	"queue.getRanges":               setAside,
+	"queue.getWaiting":              setAside,
+	"queue.getWaitingCount":         setAside,
+	"queue.getJobCountByTypes":      setAside,
+	"queue.exportPrometheusMetrics": setAside,
 }
+
+var setAside = unlessThere("paused", "what 5.x set aside is listed, and counted, with what waits")
 
 func added5(w *world, c call) string {
 	q, opts := c.Args["queue"].(string), c.Args["opts"].(Args)
@@ -68,6 +76,16 @@ func added5(w *world, c call) string {
 		return "a job that is kept to follow another is dropped with it"
 	}
 	return ""
+}
+
+// bulk5 also leaves out jobs that may reschedule one of the same call.
+func bulk5(w *world, c call) string {
+	return eachAdd(func(w *world, c call) string {
+		if d, ok := c.Args["opts"].(Args)["deduplication"].(Args); ok && d["reschedule"] == true {
+			return "5.x does not know how to reschedule"
+		}
+		return added5(w, c)
+	})(w, c)
 }
 
 // reparented leaves out what gets a new parent, its own being gone.
@@ -100,8 +118,9 @@ func flows5(w *world, c call) string {
 // answerViews5 are what is compared of the answers of 5.x, where it is not what
 // is compared of those of 6.x.
 var answerViews5 = map[string]func(json.RawMessage) (any, error){
-	"queue.getDelayedCount": ignored, // 5.x counts all, whatever the time
-	"queue.getJobCounts":    waitingTogether,
+	"queue.getDelayedCount":         ignored, // 5.x counts all, whatever the time
+	"queue.getJobCounts":            waitingTogether,
+	"queue.exportPrometheusMetrics": withoutSetAside,
 }
 
 // waitingTogether counts what 5.x set aside with what waits, as this module does.
@@ -113,4 +132,11 @@ func waitingTogether(text json.RawMessage) (any, error) {
 		delete(counts, "paused")
 	}
 	return counts, err
+}
+
+// withoutSetAside is a report without the line that only 5.x has.
+func withoutSetAside(text json.RawMessage) (any, error) {
+	var report string
+	err := json.Unmarshal(text, &report)
+	return slices.DeleteFunc(strings.Split(report, "\n"), func(line string) bool { return strings.Contains(line, `state="paused"`) }), err
 }

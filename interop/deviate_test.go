@@ -31,6 +31,7 @@ var deviations = map[string]func(*world, call) string{
 		}
 		return cycles(w, c)
 	},
+	"queue.addBulk":     eachAdd(deduplicated),
 	"flow.add":          otherFamilies,
 	"flow.addBulk":      otherFamilies,
 	"scheduler.upsert":  rescheduled,
@@ -91,7 +92,21 @@ var deviations = map[string]func(*world, call) string{
 		}
 		return ""
 	},
-	"queue.removeOrphanedJobs":      unlessThere("metrics:failed", "Node takes the metrics of failed jobs for a job"),
+	"queue.removeOrphanedJobs": func(w *world, c call) string {
+		if limit := c.Args["limit"].(int); limit != 0 && w.lost(c.Args["queue"].(string)) > limit {
+			return "Node removes all that it finds in a page, whatever the limit"
+		}
+		return unlessThere("metrics:failed", "Node takes the metrics of failed jobs for a job")(w, c)
+	},
+	"queue.promoteJobs": func(w *world, c call) string {
+		q := c.Args["queue"].(string)
+		for _, id := range w.ids(q, "delayed") {
+			if prio := w.job(q, id)["priority"]; prio != "0" && prio != "" {
+				return "jobs promoted in bulk wait by their priority"
+			}
+		}
+		return ""
+	},
 	"job.remove":                    removal,
 	"queue.remove":                  removal,
 	"job.removeUnprocessedChildren": removal,
@@ -103,6 +118,29 @@ var deviations = map[string]func(*world, call) string{
 		}
 		return lastOfMany(w, c)
 	},
+}
+
+// eachAdd is about the jobs of a bulk what f is about one.
+func eachAdd(f func(*world, call) string) func(*world, call) string {
+	return func(w *world, c call) string {
+		for _, job := range c.Args["jobs"].([]Args) {
+			if why := f(w, call{"queue.add", Args{"queue": c.Args["queue"], "opts": job["opts"]}}); why != "" {
+				return why
+			}
+		}
+		return ""
+	}
+}
+
+// lost is how many jobs of a queue are in no state.
+func (w *world) lost(queue string) (n int) {
+	for key, e := range w.state {
+		id, ok := strings.CutPrefix(key, "bull:"+queue+":")
+		if _, job := e.Hash["name"]; ok && job && !strings.Contains(id, ":") && !slices.Contains(w.ids(queue, allStates...), id) {
+			n++
+		}
+	}
+	return n
 }
 
 // unlessThere leaves out an operation where a key of the queue exists.

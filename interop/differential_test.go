@@ -95,9 +95,10 @@ func logTally(t *testing.T, done map[string]int) {
 }
 
 // call is an operation that both peers are asked for, or one of those that the
-// test does itself: "clock" sets both clocks, "expire" deletes a key, "wake"
-// takes a marker as a waiting worker does, "burn" takes numbers of a queue's
-// counter of ids.
+// test does itself: "clock" sets both clocks, "expire" deletes a key, "prolong"
+// lets it live for another time, "steal" gives a job's lock to another worker,
+// "lose" leaves a job in no state, "wake" takes a marker as a waiting worker does,
+// "burn" takes numbers of a queue's counter of ids.
 type call struct {
 	Op   string
 	Args Args
@@ -179,7 +180,7 @@ func newBench(t *testing.T, lib Library, ops int) *bench {
 		for name, w := range benchWorkers {
 			opts := Args{"lockDuration": ttlStep, "stalledInterval": ttlStep}
 			maps.Copy(opts, w.opts)
-			args := Args{"worker": name, "queue": w.queue, "opts": opts, "backoff": Args{"mine": []int{700, 1400, 0}}}
+			args := Args{"worker": name, "queue": w.queue, "opts": opts, "backoff": Args{"mine": []int{700, 0, -1}}}
 			require.NoError(t, s.peer.Call(ctx, "worker.open", args, nil))
 		}
 	}

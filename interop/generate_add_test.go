@@ -7,7 +7,7 @@ import (
 )
 
 var (
-	customIDs = []string{"c1", "c2", "c3", "c4", "a:b:c"}
+	customIDs = []string{"c1", "c2", "c3", "c4", "ü 日本", "😀", "a:b:c"}
 	dedupIDs  = []string{"d1", "d2"}
 )
 
@@ -25,6 +25,9 @@ func (g *generator) add() call {
 		if g.chance(2) { // where jobs are replaced
 			opts["delay"] = pick(g, 700, 5000)
 		}
+		if g.chance(20) { // both is refused
+			g.parent(opts)
+		}
 	}
 	return call{"queue.add", Args{"queue": q, "name": pick(g, "n", "m é"), "data": g.value(), "opts": opts}}
 }
@@ -34,6 +37,10 @@ func (g *generator) addBulk() call {
 	common := g.options()
 	delete(common, "priority")
 	delete(common, "delay")
+	q := g.queue()
+	if g.chance(4) {
+		common["deduplication"] = g.dedup(q)
+	}
 	jobs := make([]Args, g.r.IntN(3)+2)
 	for i := range jobs {
 		opts := Args{}
@@ -50,7 +57,7 @@ func (g *generator) addBulk() call {
 		}
 		jobs[i] = Args{"name": "b", "data": g.value(), "opts": opts}
 	}
-	return call{"queue.addBulk", Args{"queue": g.queue(), "jobs": jobs}}
+	return call{"queue.addBulk", Args{"queue": q, "jobs": jobs}}
 }
 
 // options are any but ids, deduplication and parent, in the form in which this
@@ -67,10 +74,13 @@ func (g *generator) options() Args {
 		opts["lifo"] = true
 	}
 	if g.chance(2) {
-		opts["attempts"] = g.r.IntN(3) + 1
+		opts["attempts"] = g.r.IntN(4) + 1
 	}
 	if g.chance(4) {
-		opts["backoff"] = Args{"type": pick(g, "fixed", "exponential", "mine"), "delay": pick(g, 0, 700, 1000)}
+		opts["backoff"] = Args{"type": pick(g, "fixed", "exponential", "mine", "mine"), "delay": pick(g, 0, 700, 1000)}
+		if g.chance(8) {
+			opts["backoff"] = 700
+		}
 	}
 	if g.chance(8) {
 		opts["timestamp"] = g.w.clock - int64(pick(g, 1, 700, 5000))
@@ -144,8 +154,14 @@ func (g *generator) flow() call {
 		return call{"flow.addBulk", Args{"flows": []Args{g.tree(1), g.tree(2)}}}
 	}
 	root := g.tree(0)
-	if g.chance(4) {
+	switch g.r.IntN(8) {
+	case 0, 1:
 		g.parent(root["opts"].(Args))
+	case 2:
+		if root["children"] != nil {
+			break // one that waits for children is refused here
+		}
+		root["opts"].(Args)["deduplication"] = g.dedup(root["queueName"].(string))
 	}
 	return call{"flow.add", Args{"flow": root}}
 }
@@ -177,7 +193,7 @@ func (g *generator) tree(depth int) Args {
 func (g *generator) orphan(queue string) (string, bool) {
 	var ids []string
 	for _, id := range g.w.ids(queue, "wait", "active", "delayed", "prioritized", "completed") {
-		if strings.HasPrefix(id, "c") && g.w.job(queue, id)["parentKey"] == "" {
+		if slices.Contains(customIDs, id) && !strings.Contains(id, ":") && g.w.job(queue, id)["parentKey"] == "" {
 			ids = append(ids, id)
 		}
 	}
@@ -186,14 +202,11 @@ func (g *generator) orphan(queue string) (string, bool) {
 
 var scheduleIDs = []string{"s1", "s2"}
 
-// schedule stores a schedule, removes one, or reads.
+// schedule stores a schedule, or removes one.
 func (g *generator) schedule() call {
 	q, id := g.queue(), pick(g, scheduleIDs...)
-	switch g.r.IntN(8) {
-	case 0, 1:
+	if g.chance(4) {
 		return call{"scheduler.remove", Args{"queue": q, "id": id}}
-	case 2:
-		return call{"scheduler.count", Args{"queue": q}}
 	}
 	repeat := Args{}
 	if g.chance(3) {
@@ -210,13 +223,22 @@ func (g *generator) schedule() call {
 	if g.chance(6) { // a first job after the end is refused here
 		repeat["endDate"] = g.w.clock + int64(pick(g, 86_500_000, 200_000_000))
 	}
+	if g.chance(8) && repeat["offset"] == nil { // together they are refused here
+		repeat["immediately"] = true
+	}
 	if g.chance(8) {
 		repeat["startDate"] = g.w.clock + int64(pick(g, 1000, 6000))
 	}
 	opts := g.options()
 	delete(opts, "delay")
 	delete(opts, "timestamp")
+	if opts["backoff"] == 700 { // stored as the object that it stands for
+		delete(opts, "backoff")
+	}
 	opts["attempts"] = g.r.IntN(3) + 1 // this module stores it as 0 when it is not given
-	template := Args{"name": "tick", "data": Args{"a": g.r.IntN(3)}, "opts": opts}
+	template := Args{"name": pick(g, "tick", "m é"), "data": Args{"a": g.r.IntN(3)}, "opts": opts}
+	if g.chance(4) {
+		delete(template, pick(g, "name", "data"))
+	}
 	return call{"scheduler.upsert", Args{"queue": q, "id": id, "repeat": repeat, "template": template}}
 }

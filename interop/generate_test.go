@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+
+	"github.com/bullmq-gen/bullmq-gen/internal/vectors"
 )
 
 // generator makes up operations that fit a world, most of the time.
@@ -32,18 +34,23 @@ var choices = []choice{
 	{16, (*generator).wake},
 	{10, (*generator).pass},
 	{4, (*generator).expire},
+	{2, (*generator).prolong},
+	{1, (*generator).steal},
 	{3, (*generator).stalled},
 	{5, (*generator).retry},
 	{2, (*generator).retryAll},
 	{4, (*generator).promote},
+	{2, (*generator).promoteAll},
 	{4, (*generator).change},
 	{4, (*generator).patch},
 	{5, (*generator).remove},
 	{5, (*generator).unlink},
 	{2, (*generator).pause},
 	{2, (*generator).sweep},
+	{1, (*generator).lose},
 	{3, (*generator).settings},
-	{14, (*generator).read},
+	{1, (*generator).publish},
+	{18, (*generator).read},
 }
 
 // next makes up an operation.
@@ -153,7 +160,7 @@ func (g *generator) finish() call {
 		args["value"] = g.value()
 		return call{"worker.moveToCompleted", args}
 	case 4, 5, 6:
-		args["message"] = pick(g, "boom", "\"quoted\" é", "{}")
+		args["message"] = pick(g, "boom", "\"quoted\" é", "{}", "two\nlines 😀")
 		return call{"worker.moveToFailed", args}
 	case 7, 8:
 		args["message"], args["unrecoverable"] = "hopeless", true
@@ -185,17 +192,43 @@ func (g *generator) pass() call {
 
 // expire lets a key run out that the servers would expire by their own clock.
 func (g *generator) expire() call {
+	key, ok := some(g, g.keys(func(_ string, e vectors.Entry) bool { return e.TTL != nil }))
+	if !ok {
+		return call{}
+	}
+	return call{"expire", Args{"key": key}}
+}
+
+// prolong gives such a key a time to live that no operation gives, so that the
+// next one that sets it is seen.
+func (g *generator) prolong() call {
+	key, ok := some(g, g.keys(func(_ string, e vectors.Entry) bool { return e.TTL != nil }))
+	if !ok {
+		return call{}
+	}
+	return call{"prolong", Args{"key": key}}
+}
+
+// steal gives a job to a worker that nobody knows.
+func (g *generator) steal() call {
+	key, ok := some(g, g.keys(func(key string, _ vectors.Entry) bool { return strings.HasSuffix(key, ":lock") }))
+	if !ok {
+		return call{}
+	}
+	return call{"steal", Args{"key": key}}
+}
+
+// keys are the keys of some entries, sorted: what is picked follows from the
+// seed alone.
+func (g *generator) keys(of func(string, vectors.Entry) bool) []string {
 	var keys []string
 	for key, e := range g.w.state {
-		if e.TTL != nil {
+		if of(key, e) {
 			keys = append(keys, key)
 		}
 	}
-	if len(keys) == 0 {
-		return call{}
-	}
 	slices.Sort(keys)
-	return call{"expire", Args{"key": pick(g, keys...)}}
+	return keys
 }
 
 func (g *generator) stalled() call {
@@ -222,6 +255,14 @@ func (g *generator) retryAll() call {
 
 func (g *generator) promote() call { return g.about("job.promote", nil, "delayed") }
 
+func (g *generator) promoteAll() call {
+	opts := Args{}
+	if g.chance(2) {
+		opts["count"] = g.r.IntN(3) + 1
+	}
+	return call{"queue.promoteJobs", Args{"queue": g.queue(), "opts": opts}}
+}
+
 func (g *generator) change() call {
 	if g.chance(2) {
 		return g.about("job.changeDelay", Args{"delay": pick(g, 0, 1, 700, 5000)}, "delayed")
@@ -239,9 +280,14 @@ func (g *generator) patch() call {
 		if progress == nil {
 			progress = 7 // Node reads a stored null as no progress
 		}
-		return g.about("job.updateProgress", Args{"progress": progress}, allStates...)
+		return g.about(pick(g, "job.updateProgress", "queue.updateJobProgress"), Args{"progress": progress}, allStates...)
 	case 2:
-		return g.about("job.log", Args{"line": pick(g, "one", "two", "")}, allStates...)
+		line := Args{"line": pick(g, "one", "two", "")}
+		if g.chance(2) {
+			line["keepLogs"] = g.r.IntN(3)
+			return g.about("queue.addJobLog", line, allStates...)
+		}
+		return g.about("job.log", line, allStates...)
 	}
 	return g.about("job.clearLogs", Args{"keepLogs": g.r.IntN(3)}, allStates...)
 }
@@ -252,8 +298,11 @@ func (g *generator) remove() call {
 }
 
 func (g *generator) unlink() call {
-	if g.chance(3) {
+	switch g.r.IntN(6) {
+	case 0, 1:
 		return g.about("job.removeDeduplicationKey", nil, allStates...)
+	case 2:
+		return call{"queue.removeDeduplicationKey", Args{"queue": g.queue(), "dedupId": pick(g, dedupIDs...)}}
 	}
 	parent, child, ok := g.relatives()
 	if !ok {
@@ -299,11 +348,23 @@ func (g *generator) sweep() call {
 	case 1:
 		return call{"queue.obliterate", Args{"queue": q, "opts": Args{"force": g.chance(2), "count": pick(g, 1, 2, 1000)}}}
 	case 2:
-		return call{"queue.removeOrphanedJobs", Args{"queue": q, "count": 100, "limit": g.r.IntN(3)}}
+		// All keys in one page: there is no order among them.
+		return call{"queue.removeOrphanedJobs", Args{"queue": q, "count": 10_000, "limit": g.r.IntN(3)}}
 	}
 	return call{"queue.clean", Args{
 		"queue": q, "grace": pick(g, 0, 0, 1000, 60_000), "limit": pick(g, 0, 1, 2, 3),
 		"type": pick(g, "completed", "failed", "wait", "active", "delayed", "prioritized", "paused"),
+	}}
+}
+
+// lose leaves a job in no state, as a program does that is cut off.
+func (g *generator) lose() call {
+	return call{"lose", Args{"queue": g.queue(), "id": pick(g, "lost1", "lost2")}}
+}
+
+func (g *generator) publish() call {
+	return call{"queue.publishEvent", Args{
+		"queue": g.queue(), "name": pick(g, "mine", "é"), "fields": Args{"n": g.r.IntN(3), "text": pick(g, "", "😀")}, "maxEvents": 1000,
 	}}
 }
 
@@ -324,38 +385,7 @@ func (g *generator) settings() call {
 	return call{"queue.removeRateLimitKey", Args{"queue": q}}
 }
 
-// read asks for something that both sides must read alike.
-func (g *generator) read() call {
-	q := g.queue()
-	state := pick(g, allStates...)
-	args := Args{"queue": q, "types": []string{state}, "start": g.r.IntN(3), "end": pick(g, -1, 0, 2, 5), "asc": g.chance(2)}
-	switch g.r.IntN(12) {
-	case 0:
-		return call{"queue.getRanges", args}
-	case 1:
-		return call{"queue.getJobs", args}
-	case 2:
-		return call{"queue.getJobCounts", Args{"queue": q}}
-	case 3:
-		return call{"queue.getCountsPerPriority", Args{"queue": q, "priorities": []int{0, 1, 2, 3, 5}}}
-	case 4:
-		return call{"queue.getMetrics", Args{"queue": q, "type": pick(g, "completed", "failed")}}
-	case 5:
-		return call{pick(g, "queue.getMeta", "queue.isPaused", "queue.getRateLimitTtl", "queue.count"), Args{"queue": q}}
-	case 6:
-		return call{"queue.getDeduplicationJobId", Args{"queue": q, "dedupId": pick(g, dedupIDs...)}}
-	case 7:
-		return call{"queue.getRateLimitTtl", Args{"queue": q, "maxJobs": g.r.IntN(4) + 1}}
-	case 8:
-		return call{"queue.getDelayedCount", Args{"queue": q, "timestamp": g.w.clock + int64(pick(g, 0, 1, 700, 5000))}}
-	}
-	if parent, _, ok := g.relatives(); ok && g.chance(2) {
-		return call{pick(g, "job.getDependencies", "job.getDependenciesCount", "job.getChildrenValues", "job.getIgnoredChildrenFailures"), parent}
-	}
-	return g.about(pick(g, "queue.getJob", "queue.getJobState", "queue.getJobLogs"), nil, allStates...)
-}
-
 // value is some JSON value.
 func (g *generator) value() any {
-	return pick[any](g, nil, true, 0, 42, 1.5, "", "é\n", []any{}, []any{1, nil}, Args{}, Args{"a": Args{"b": 1}}, fmt.Sprint(g.r.IntN(100)))
+	return pick[any](g, nil, true, 0, 42, 1.5, "", "é\n", "<&> 😀\u2028", 1e21, []any{}, []any{1, nil}, Args{}, Args{"a": Args{"b": 1}}, fmt.Sprint(g.r.IntN(100)))
 }

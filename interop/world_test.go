@@ -30,6 +30,9 @@ type world struct {
 // firstMoment is when all worlds begin.
 const firstMoment = 1_800_000_000_000
 
+// unusual is a time to live that no operation gives.
+const unusual = 3 * ttlStep * time.Millisecond
+
 // world empties both databases and sets both clocks.
 func (b *bench) world() *world {
 	b.Helper()
@@ -62,6 +65,7 @@ func (w *world) step(c call) []string {
 	alike(states[0], states[1])
 	w.still(states[0])
 	w.moreAwake(c, states)
+	w.delayEnded(c, states)
 	return append(diff, vectors.Diff(states[0], states[1])...)
 }
 
@@ -88,6 +92,22 @@ func (w *world) moreAwake(c call, states [2]vectors.Keyspace) {
 			want.Type, want.Sorted = "zset", append(want.Sorted, m)
 			slices.SortFunc(want.Sorted, func(x, y vectors.Member) int { return cmp.Compare(x.Score, y.Score) })
 			states[0][key] = want
+		}
+	}
+}
+
+// delayEnded takes the delay from jobs that Node promoted in bulk: here it ends,
+// as it does for one that is promoted by itself.
+func (w *world) delayEnded(c call, states [2]vectors.Keyspace) {
+	w.Helper()
+	if c.Op != "queue.promoteJobs" {
+		return
+	}
+	for _, id := range w.ids(c.Args["queue"].(string), "wait", "paused") {
+		key := fmt.Sprintf("bull:%s:%s", c.Args["queue"], id)
+		if delay := states[1][key].Hash["delay"]; delay == "0" && states[0][key].Hash["delay"] != delay {
+			require.NoError(w, w.sides[0].rdb.HSet(w.ctx, key, "delay", delay).Err())
+			states[0][key].Hash["delay"] = delay
 		}
 	}
 }
@@ -131,6 +151,25 @@ func (w *world) do(c call) []string {
 		return nil
 	case "expire":
 		w.both(func(_ int, s *side) error { return s.rdb.Del(w.ctx, c.Args["key"].(string)).Err() })
+		return nil
+	case "prolong":
+		w.both(func(_ int, s *side) error { return s.rdb.PExpire(w.ctx, c.Args["key"].(string), unusual).Err() })
+		return nil
+	case "steal":
+		w.both(func(_ int, s *side) error {
+			return s.rdb.SetArgs(w.ctx, c.Args["key"].(string), "thief", redis.SetArgs{Mode: "XX", KeepTTL: true}).Err()
+		})
+		return nil
+	case "lose":
+		key := fmt.Sprintf("bull:%s:%s", c.Args["queue"], c.Args["id"])
+		w.both(func(_ int, s *side) error {
+			_, err := s.rdb.Pipelined(w.ctx, func(p redis.Pipeliner) error {
+				p.HSet(w.ctx, key, "name", "lost", "data", "{}", "opts", "{}", "timestamp", firstMoment)
+				p.RPush(w.ctx, key+":logs", "line")
+				return nil
+			})
+			return err
+		})
 		return nil
 	}
 	var answers [2]json.RawMessage
@@ -238,10 +277,18 @@ var answerViews = map[string]func(json.RawMessage) (any, error){
 	"queue.getRateLimitTtl":    remaining,
 	"queue.getJob":             wholeJobs,
 	"queue.getJobs":            wholeJobs,
+	"queue.getWaiting":         wholeJobs,
+	"queue.getWaitingChildren": wholeJobs,
+	"queue.getActive":          wholeJobs,
+	"queue.getDelayed":         wholeJobs,
+	"queue.getPrioritized":     wholeJobs,
+	"queue.getCompleted":       wholeJobs,
+	"queue.getFailed":          wholeJobs,
 	"worker.getNextJob":        wholeJobs,
 	"flow.add":                 flowIDs,
 	"scheduler.upsert":         addedIDs,
 	"flow.addBulk":             flowIDs,
+	"flow.getFlow":             wholeFlow,
 	"job.getDependencies":      unordered,
 }
 
@@ -315,6 +362,30 @@ func wholeJobs(text json.RawMessage) (any, error) {
 		}
 	}
 	return out, nil
+}
+
+// wholeFlow is a tree of jobs as wholeJobs has them, in the order of their keys.
+func wholeFlow(text json.RawMessage) (any, error) {
+	var tree struct {
+		Queue    string
+		Job      json.RawMessage
+		Children []json.RawMessage
+	}
+	if err := json.Unmarshal(text, &tree); err != nil {
+		return nil, err
+	}
+	job, err := wholeJobs(tree.Job)
+	if err != nil {
+		return nil, err
+	}
+	children := make([]any, len(tree.Children))
+	for i, c := range tree.Children {
+		if children[i], err = wholeFlow(c); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(children, func(x, y any) int { return strings.Compare(show(x), show(y)) })
+	return []any{tree.Queue, job, children}, nil
 }
 
 // remaining tells only whether a time is left: it runs while it is read.
