@@ -31,9 +31,15 @@ var deviations = map[string]func(*world, call) string{
 		}
 		return cycles(w, c)
 	},
-	"queue.addBulk":     eachAdd(deduplicated),
-	"flow.add":          otherFamilies,
-	"flow.addBulk":      otherFamilies,
+	"queue.addBulk": eachAdd(deduplicated),
+	"flow.add":      otherFamilies,
+	"flow.addBulk":  otherFamilies,
+	"flow.getFlow": func(w *world, c call) string {
+		if w.job(c.Args["queue"].(string), c.Args["id"].(string)) == nil {
+			return "a flow of a job that does not exist is an error"
+		}
+		return ""
+	},
 	"scheduler.upsert":  rescheduled,
 	"worker.getNextJob": func(w *world, c call) string { return slotTaken(w, benchWorkers[c.Args["worker"].(string)].queue) },
 	"queue.retryJobs": func(w *world, c call) string {

@@ -68,7 +68,8 @@ func differential(t *testing.T, lib Library, seed int64, total int) {
 		}
 		total -= len(played)
 	}
-	logTally(t, done)
+	t.Logf("differential: %d operations, no difference%s", sum(done), tally(done))
+	t.Logf("left out: %d%s", sum(b.leftOut), tally(b.leftOut))
 	require.Greater(t, len(done), 50, "kinds of operations that were played")
 }
 
@@ -83,15 +84,20 @@ func number(t *testing.T, env string, instead int64) int64 {
 	return n
 }
 
-func logTally(t *testing.T, done map[string]int) {
-	t.Helper()
-	sum := 0
-	var b strings.Builder
-	for _, op := range slices.Sorted(maps.Keys(done)) {
-		sum += done[op]
-		fmt.Fprintf(&b, "\n  %5d %s", done[op], op)
+func sum(counts map[string]int) (n int) {
+	for _, c := range counts {
+		n += c
 	}
-	t.Logf("differential: %d operations, no difference%s", sum, b.String())
+	return n
+}
+
+// tally shows counts one a line.
+func tally(counts map[string]int) string {
+	var b strings.Builder
+	for _, what := range slices.Sorted(maps.Keys(counts)) {
+		fmt.Fprintf(&b, "\n  %5d %s", counts[what], what)
+	}
+	return b.String()
 }
 
 // call is an operation that both peers are asked for, or one of those that the
@@ -120,6 +126,8 @@ type bench struct {
 	ctx   context.Context
 	lib   Library
 	sides [2]*side // Node's, ours
+
+	leftOut map[string]int // operations that were made up and not played, by op and reason
 }
 
 type side struct {
@@ -169,7 +177,7 @@ func newBench(t *testing.T, lib Library, ops int) *bench {
 	if lib == Node5 {
 		mode = append(mode, Peers5())
 	}
-	b := &bench{T: t, ctx: ctx, lib: lib, sides: [2]*side{
+	b := &bench{T: t, ctx: ctx, lib: lib, leftOut: map[string]int{}, sides: [2]*side{
 		{StartNode(t, lib, one.URL()), patient(t, one)}, {StartGo(t, two.URL()+"?read_timeout=1h", mode...), patient(t, two)},
 	}}
 	for _, s := range b.sides {
@@ -205,7 +213,8 @@ func (b *bench) play(r *rand.Rand) ([]call, []string) {
 	g := &generator{r: r, w: w}
 	for len(w.played) < sequenceOps {
 		c := g.next()
-		if deviates(w, c) != "" {
+		if why := deviates(w, c); why != "" {
+			b.leftOut[c.Op+": "+why]++
 			continue
 		}
 		if diff := w.step(c); diff != nil {
