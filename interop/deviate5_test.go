@@ -97,11 +97,17 @@ func reparented(w *world, queue string, opts Args) string {
 	return ""
 }
 
-// flows5 leaves out flows with a child that is completed already.
+// flows5 leaves out flows with a child that is completed already, and with a root
+// that is left out by itself.
 func flows5(w *world, c call) string {
 	flows, _ := c.Args["flows"].([]Args)
 	if flow, ok := c.Args["flow"].(Args); ok {
 		flows = []Args{flow}
+	}
+	for _, flow := range flows {
+		if why := added5(w, rootAdd(flow)); why != "" {
+			return why
+		}
 	}
 	var walk func(Args) bool
 	walk = func(node Args) bool {

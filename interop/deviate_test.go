@@ -392,12 +392,20 @@ func otherFamilies(w *world, c call) string {
 		if why := walk(flow); why != "" {
 			return why
 		}
+		if why := deduplicated(w, rootAdd(flow)); why != "" {
+			return why
+		}
 		parent, _ := flow["opts"].(Args)["parent"].(Args)
 		if parent != nil && ancestor(w, fmt.Sprintf("%s:%s", parent["queue"], parent["id"]), seen) {
 			return "a job cannot be its own ancestor"
 		}
 	}
 	return ""
+}
+
+// rootAdd is the add of a flow's root alone.
+func rootAdd(flow Args) call {
+	return call{"queue.add", Args{"queue": flow["queueName"], "opts": flow["opts"]}}
 }
 
 // ancestor reports whether a job, or one above it, is among some ids.
