@@ -53,8 +53,8 @@ var deviations = map[string]func(*world, call) string{
 		return ""
 	},
 	"worker.moveToWait":            notHeld,
-	"worker.moveToCompleted":       evicted,
-	"worker.moveToFailed":          evicted,
+	"worker.moveToCompleted":       finished,
+	"worker.moveToFailed":          finished,
 	"worker.moveToDelayed":         notHeld,
 	"worker.moveToWaitingChildren": notHeld,
 	"worker.extendLock":            notHeld,
@@ -174,6 +174,10 @@ func always(*world, call) bool { return true }
 func limited(w *world, _ call) bool {
 	return w.state["bull:"+mainQueue+":meta"].Hash["concurrency"] != "" || w.state["bull:"+kidsQueue+":meta"].Hash["concurrency"] != ""
 }
+
+// limitedOrTaken also holds when the call took another job: Node then does not
+// tell of one that was delayed.
+func limitedOrTaken(w *world, c call) bool { return c.Args["next"] == true || limited(w, c) }
 
 // notHeld leaves out what can be done to held jobs only.
 func notHeld(w *world, c call) string {
@@ -296,6 +300,25 @@ func evicted(w *world, c call) string {
 	return ""
 }
 
+// finished leaves out what evicted does. And of what takes the next job, too:
+// what is refused, after which only Node takes none, and schedules, of which
+// nothing follows in Node when it is not its worker that took the job.
+func finished(w *world, c call) string {
+	if why := evicted(w, c); why != "" || c.Args["next"] != true {
+		return why
+	}
+	q, id := c.Args["queue"].(string), c.Args["id"].(string)
+	key := "bull:" + q + ":" + id
+	switch {
+	case !slices.Contains(w.ids(q, "active"), id), w.state[key+":lock"].Type == "", w.state[key+":lock"].Text == thief,
+		len(w.state[key+":dependencies"].Set)+len(w.state[key+":unsuccessful"].Sorted) > 0:
+		return "a job whose end is refused keeps Node from the next one"
+	case slices.ContainsFunc(w.ids(q, "wait", "paused", "prioritized", "delayed"), func(id string) bool { return w.job(q, id)["rjk"] != "" }):
+		return "Node's program would have to go on with the schedule"
+	}
+	return ""
+}
+
 // failed reports whether a job is among the failed ones, by its key.
 func (w *world) failed(key string) bool {
 	at := strings.LastIndex(key, ":")
@@ -308,7 +331,7 @@ func rescheduled(w *world, c call) string {
 	q, id := c.Args["queue"].(string), c.Args["id"].(string)
 	base := "bull:" + q + ":"
 	stored, there := w.state[base+"repeat:"+id]
-	if w.early(q, id, there) {
+	if w.early(q, id, !there || c.Args["repeat"].(Args)["immediately"] == true) {
 		return "a job that has the id of a schedule's next one stays as it is, and the schedule goes on after it"
 	}
 	if !there {
@@ -337,8 +360,9 @@ func rescheduled(w *world, c call) string {
 	return slotTaken(w, q)
 }
 
-// early reports whether a schedule has, or had, a job that began before its time.
-func (w *world) early(queue, schedule string, stored bool) bool {
+// early reports whether a schedule has, or had, a job that began before its time,
+// or one of now that is not its next when it is to begin now.
+func (w *world) early(queue, schedule string, now bool) bool {
 	base := "bull:" + queue + ":"
 	return slices.ContainsFunc(w.ids(queue, allStates...), func(job string) bool {
 		ms, ok := strings.CutPrefix(job, "repeat:"+schedule+":")
@@ -346,7 +370,7 @@ func (w *world) early(queue, schedule string, stored bool) bool {
 		if !ok || err != nil || slices.Contains(w.state[base+"repeat"].Sorted, vectors.Member{Name: schedule, Score: at}) {
 			return false
 		}
-		return at > float64(w.clock) || !stored && at == float64(w.clock)
+		return at > float64(w.clock) || now && at == float64(w.clock)
 	})
 }
 

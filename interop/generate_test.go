@@ -155,7 +155,14 @@ func (g *generator) finish() call {
 	if !ok {
 		return call{}
 	}
-	switch g.r.IntN(13) {
+	worker := g.w.held[fmt.Sprint(args["queue"], "/", args["id"])]
+	switch g.r.IntN(16) {
+	case 13, 14:
+		args["value"], args["next"], args["worker"] = g.value(), true, worker
+		return call{"worker.moveToCompleted", args}
+	case 15: // for good: where a job is retried Node takes no other
+		args["message"], args["unrecoverable"], args["next"], args["worker"] = "hopeless", true, true, worker
+		return call{"worker.moveToFailed", args}
 	case 0, 1, 2, 3:
 		args["value"] = g.value()
 		return call{"worker.moveToCompleted", args}

@@ -33,6 +33,9 @@ const firstMoment = 1_800_000_000_000
 // unusual is a time to live that no operation gives.
 const unusual = 3 * ttlStep * time.Millisecond
 
+// thief is the token of a worker that nobody knows.
+const thief = "thief"
+
 // world empties both databases and sets both clocks.
 func (b *bench) world() *world {
 	b.Helper()
@@ -205,7 +208,7 @@ func (w *world) do(c call) []string {
 		return nil
 	case "steal":
 		w.both(func(_ int, s *side) error {
-			return s.rdb.SetXX(w.ctx, c.Args["key"].(string), "thief", redis.KeepTTL).Err()
+			return s.rdb.SetXX(w.ctx, c.Args["key"].(string), thief, redis.KeepTTL).Err()
 		})
 		return nil
 	case "lose":
@@ -268,7 +271,13 @@ func (w *world) book(c call, answer json.RawMessage, refused *Error) {
 		if string(answer) == "true" {
 			delete(w.held, heldKey(c))
 		}
-	case "worker.moveToCompleted", "worker.moveToFailed", "worker.moveToDelayed", "worker.moveToWait", "worker.forget":
+	case "worker.moveToCompleted", "worker.moveToFailed":
+		delete(w.held, heldKey(c))
+		var next *Job
+		if c.Args["next"] == true && json.Unmarshal(answer, &next) == nil && next != nil {
+			w.held[fmt.Sprint(c.Args["queue"], "/", next.ID)] = c.Args["worker"].(string)
+		}
+	case "worker.moveToDelayed", "worker.moveToWait", "worker.forget":
 		delete(w.held, heldKey(c))
 	}
 }
@@ -333,6 +342,8 @@ var answerViews = map[string]func(json.RawMessage) (any, error){
 	"queue.getCompleted":       wholeJobs,
 	"queue.getFailed":          wholeJobs,
 	"worker.getNextJob":        wholeJobs,
+	"worker.moveToCompleted":   wholeJobs,
+	"worker.moveToFailed":      wholeJobs,
 	"flow.add":                 flowIDs,
 	"scheduler.upsert":         addedIDs,
 	"flow.addBulk":             flowIDs,

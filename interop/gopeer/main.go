@@ -45,7 +45,7 @@ func run() error {
 	defer done()
 	p.store = store
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	if p.client, err = bullmq.NewClient(store, bullmq.WithLogger(log), bullmq.WithClock(p.clock.now)); err != nil {
+	if p.client, err = bullmq.NewClient(joined{store}, bullmq.WithLogger(log), bullmq.WithClock(p.clock.now)); err != nil {
 		return err
 	}
 	defer func() { _ = p.client.Close() }()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,8 +14,8 @@ import (
 var manualOps = ops{
 	"worker.open":            act((*peer).openManual),
 	"worker.getNextJob":      ask((*peer).takeByHand),
-	"worker.moveToCompleted": act(func(p *peer, a finishArgs) error { return p.finish(a, a.Value, nil) }),
-	"worker.moveToFailed":    act(func(p *peer, a finishArgs) error { return p.finish(a, nil, a.err()) }),
+	"worker.moveToCompleted": ask(func(p *peer, a finishArgs) (*job, error) { return p.finishAndTake(a, a.Value, nil) }),
+	"worker.moveToFailed":    ask(func(p *peer, a finishArgs) (*job, error) { return p.finishAndTake(a, nil, a.err()) }),
 	"worker.moveToDelayed": act(func(p *peer, a finishArgs) error {
 		return p.finish(a, nil, bullmq.DelayUntil(time.UnixMilli(a.Timestamp)))
 	}),
@@ -79,7 +80,12 @@ func (p *peer) takeByHand(a struct {
 	if err != nil {
 		return nil, err
 	}
-	jobs, err := m.TakeNow(background, 1)
+	return p.take(background, m)
+}
+
+// take takes the next job, if there is one, and holds it.
+func (p *peer) take(ctx context.Context, m *manual) (*job, error) {
+	jobs, err := m.TakeNow(ctx, 1)
 	if err != nil || len(jobs) == 0 {
 		return nil, err
 	}
@@ -98,6 +104,7 @@ type finishArgs struct {
 	Unrecoverable bool
 	Timestamp     int64
 	Opts          json.RawMessage
+	Next          bool
 }
 
 func (a *finishArgs) err() error {
@@ -125,21 +132,40 @@ func (p *peer) drop(k jobKey) {
 
 // finish settles a held job; it stays held when that is refused.
 func (p *peer) finish(a finishArgs, value any, outcome error) error {
+	_, err := p.settle(background, a, value, outcome)
+	return err
+}
+
+// finishAndTake also takes the next job, in the same call, if it is asked to.
+func (p *peer) finishAndTake(a finishArgs, value any, outcome error) (*job, error) {
+	if !a.Next {
+		return nil, p.finish(a, value, outcome)
+	}
+	ctx := join(background)
+	m, err := p.settle(ctx, a, value, outcome)
+	if err != nil {
+		return nil, err
+	}
+	return p.take(ctx, m)
+}
+
+// settle settles a held job, and returns what held it.
+func (p *peer) settle(ctx context.Context, a finishArgs, value any, outcome error) (*manual, error) {
 	if a.Token != nil || len(a.Opts) > 0 {
-		return errNotOffered{"finishing a job with another token, or with options"}
+		return nil, errNotOffered{"finishing a job with another token, or with options"}
 	}
 	h, err := p.heldJob(jobKey(a.jobArgs))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if v, ok := value.(json.RawMessage); ok && len(v) == 0 {
 		value = nil
 	}
-	if err := h.by.Finish(background, h.ActiveJob, value, outcome); err != nil {
-		return err
+	if err := h.by.Finish(ctx, h.ActiveJob, value, outcome); err != nil {
+		return nil, err
 	}
 	p.drop(jobKey(a.jobArgs))
-	return nil
+	return h.by, nil
 }
 
 // waitForChildren is false when no child is pending, and the job still held.

@@ -24,6 +24,17 @@ function ops(ctx) {
     return result === undefined ? null : result;
   };
 
+  // taken is the job of what a call answered that may have taken one: its
+  // fields and id. It is held under the token of the one that was finished.
+  const taken = (worker, token, answer) => {
+    const [fields, id] = answer || [];
+    if (!fields || !id) return null;
+    const job = ctx.lib.Job.fromJSON(worker, fields, id);
+    job.token = token;
+    ctx.hold(job);
+    return viewJob(job);
+  };
+
   return {
     // Opens a worker that takes nothing by itself.
     'worker.open': async args => {
@@ -46,11 +57,13 @@ function ops(ctx) {
     },
     'worker.moveToCompleted': args =>
       finish(args, async (job, token) => {
-        await job.moveToCompleted(args.value, token, false);
+        const answer = await job.moveToCompleted(args.value, token, Boolean(args.next));
+        return args.next && taken(ctx.worker(args.worker), token, answer);
       }),
     'worker.moveToFailed': args =>
       finish(args, async (job, token) => {
-        await job.moveToFailed(thrown(ctx.lib, args), token, false);
+        const answer = await job.moveToFailed(thrown(ctx.lib, args), token, Boolean(args.next));
+        return args.next && taken(ctx.worker(args.worker), token, answer);
       }),
     'worker.moveToDelayed': args => finish(args, (job, token) => job.moveToDelayed(args.timestamp, token)),
     'worker.moveToWait': args =>
