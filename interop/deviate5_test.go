@@ -35,6 +35,10 @@ var deviations5 = map[string]func(*world, call) string{
 			if w.job(q, id)["defa"] != "" {
 				return "Node fails a job by itself that is only to be failed, and takes the next one"
 			}
+			schedule := w.state["bull:"+q+":repeat:"+w.job(q, id)["rjk"]].Hash
+			if _, has := schedule["data"]; schedule != nil && !has && w.job(q, id)["data"] != "{}" {
+				return "a schedule without a payload goes on without one, whatever became of its job's"
+			}
 		}
 		return ""
 	},
