@@ -130,7 +130,7 @@ func tempPrefix(base string) string { return "." + base + ".tmp" }
 
 // sweep removes what runs that were killed left behind.
 func sweep(dir, base string) {
-	left, _ := filepath.Glob(filepath.Join(dir, tempPrefix(base)+"*")) // the pattern is well-formed
+	left, _ := filepath.Glob(filepath.Join(escapeGlob(dir), tempPrefix(base)+"*")) // the pattern is well-formed
 	for _, name := range left {
 		if info, err := os.Stat(name); err == nil && time.Since(info.ModTime()) > time.Hour {
 			_ = os.Remove(name) // another run may have been faster

@@ -5,7 +5,6 @@ import (
 	"runtime"
 	"strconv"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -171,24 +170,4 @@ func TestCostAllocationsOfAnAddedJob(t *testing.T) { //nolint:paralleltest // co
 	_, err = task.AddMany(context.Background(), c, many)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, s.calls.Load())
-}
-
-// processorTime is what this process has used so far. On machines that are
-// shared it says more than the time that passed.
-func processorTime(tb testing.TB) time.Duration {
-	var u syscall.Rusage
-	require.NoError(tb, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
-func BenchmarkWorker(b *testing.B) {
-	for _, concurrency := range []int{1, 50, 200} {
-		b.Run(strconv.Itoa(concurrency), func(b *testing.B) {
-			b.ReportAllocs()
-			before := processorTime(b)
-			s := workEndless(b, b.N, concurrency)
-			b.ReportMetric(float64(processorTime(b)-before)/float64(b.N), "cpu-ns/op")
-			b.ReportMetric(float64(s.total)/float64(s.calls.Load()), "jobs/call")
-		})
-	}
 }

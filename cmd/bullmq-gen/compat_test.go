@@ -184,10 +184,12 @@ func TestInit(t *testing.T) {
 		require.Contains(t, stdout, folder+"tasks/tasks.go and "+folder+"tasks/tasks_test.go are written")
 		require.Contains(t, stdout, "go generate ./...")
 	}
-	for _, args := range [][]string{{"init", "svc/mail"}, {"init", "a", "b"}, {"init", "-x"}} {
+	write(t, dir, "svc[1]/tasks/mine.go", "package tasks\n")
+	for _, args := range [][]string{{"init", "svc/mail"}, {"init", "svc[1]"}, {"init", "a", "b"}, {"init", "-x"}} {
 		code, _, _ = start(t, dir, args...)
-		require.Equal(t, trouble, code)
+		require.Equal(t, trouble, code, args)
 	}
+	require.NoError(t, os.RemoveAll(filepath.Join(dir, "svc[1]"))) // no package of a program
 	runGo(t, dir, "generate", "-mod=mod", "./...")
 	require.Equal(t, []string{"bullmq.manifest.json", "tasks.gen.d.ts", "tasks.gen.go"}, files(t, dir, "svc/mail/gen"))
 	require.Contains(t, read(t, dir, "svc/mail/gen/tasks.gen.go"), "func HandleEmails(")

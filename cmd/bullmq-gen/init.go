@@ -51,8 +51,11 @@ func initialize(args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if found, _ := filepath.Glob(filepath.Join(dir, "tasks", "*.go")); len(found) > 0 {
-		return fmt.Errorf("%s is there already: nothing is written", filepath.ToSlash(found[0]))
+	found, _ := os.ReadDir(filepath.Join(dir, "tasks")) // most often it is not there
+	for _, f := range found {
+		if filepath.Ext(f.Name()) == ".go" {
+			return fmt.Errorf("%s is there already: nothing is written", filepath.ToSlash(filepath.Join(dir, "tasks", f.Name())))
+		}
 	}
 	if err := os.MkdirAll(filepath.Join(dir, "tasks"), 0o755); err != nil {
 		return err

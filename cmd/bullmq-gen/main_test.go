@@ -403,6 +403,9 @@ func TestRunsAtTheSameTime(t *testing.T) {
 func TestRestsOfKilledRunsAreSweptAway(t *testing.T) {
 	t.Parallel()
 	dir := module(t, goodTasks)
+	odd := dir + "[1]" // which is a pattern too
+	require.NoError(t, os.Rename(dir, odd))
+	dir = odd
 	old := write(t, dir, "gen/.tasks.gen.go.tmp1", "half")
 	require.NoError(t, os.Chtimes(old, time.Unix(1, 0), time.Unix(1, 0)))
 	write(t, dir, "gen/.tasks.gen.go.tmp2", "of a run that may go on")
