@@ -31,7 +31,7 @@ func TestBehaviour(t *testing.T) {
 	}
 	slices.Sort(cases)
 	cases = slices.Compact(cases)
-	require.GreaterOrEqual(t, len(cases), 12)
+	require.GreaterOrEqual(t, len(cases), 40)
 	for _, name := range cases {
 		readCase(t, "testdata/generator/"+name+".txtar").unpack(t, module)
 	}
