@@ -31,18 +31,17 @@ var deviations5 = map[string]func(*world, call) string{
 	},
 	"worker.getNextJob": func(w *world, c call) string {
 		q := benchWorkers[c.Args["worker"].(string)].queue
-		for _, id := range w.ids(q, "wait", "paused", "prioritized", "delayed") {
-			if w.job(q, id)["defa"] != "" {
-				return "Node fails a job by itself that is only to be failed, and takes the next one"
-			}
+		for _, id := range w.ids(q, comingStates...) {
 			schedule := w.state["bull:"+q+":repeat:"+w.job(q, id)["rjk"]].Hash
 			if _, has := schedule["data"]; schedule != nil && !has && w.job(q, id)["data"] != "{}" {
 				return "a schedule without a payload goes on without one, whatever became of its job's"
 			}
 		}
-		return ""
+		return deferred(w, q)
 	},
-	"queue.resume": unlessThere("wait", "jobs that wait wake a worker, and not those alone that were set aside"),
+	"worker.moveToCompleted": next5,
+	"worker.moveToFailed":    next5,
+	"queue.resume":           unlessThere("wait", "jobs that wait wake a worker, and not those alone that were set aside"),
 	"queue.clean": func(w *world, c call) string {
 		if other := map[any]string{"wait": "paused", "paused": "wait"}[c.Args["type"]]; other != "" {
 			return unlessThere(other, "jobs that wait are cleaned, whichever list they stand in")(w, c)
@@ -55,6 +54,32 @@ var deviations5 = map[string]func(*world, call) string{
 	"queue.getWaitingCount":         setAside,
 	"queue.getJobCountByTypes":      setAside,
 	"queue.exportPrometheusMetrics": setAside,
+}
+
+// comingStates are those of jobs that may be taken next.
+var comingStates = []string{"wait", "paused", "prioritized", "delayed"}
+
+// deferred leaves out what may take a job that is only to be failed.
+func deferred(w *world, queue string) string {
+	for _, id := range w.ids(queue, comingStates...) {
+		if w.job(queue, id)["defa"] != "" {
+			return "Node fails a job by itself that is only to be failed, and takes the next one"
+		}
+	}
+	return ""
+}
+
+// next5 leaves out what may take such a job in the call that finishes another,
+// whose parent it may be.
+func next5(w *world, c call) string {
+	if c.Args["next"] != true {
+		return ""
+	}
+	q := c.Args["queue"].(string)
+	if c.Op == "worker.moveToFailed" && w.job(q, c.Args["id"].(string))["parent"] != "" {
+		return "a parent that fails with its child uses up no rate limit"
+	}
+	return deferred(w, q)
 }
 
 var setAside = unlessThere("paused", "what 5.x set aside is listed, and counted, with what waits")
