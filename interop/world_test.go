@@ -70,7 +70,7 @@ func (w *world) step(c call) []string {
 	alike(states[0], states[1])
 	w.still(states[0])
 	w.moreAwake(c, states)
-	w.delayEnded(c, states)
+	w.delayEnded(c, before, states)
 	return append(diff, vectors.Diff(states[0], states[1])...)
 }
 
@@ -103,16 +103,16 @@ func (w *world) moreAwake(c call, states [2]vectors.Keyspace) {
 
 // delayEnded takes the delay from jobs that Node promoted in bulk: here it ends,
 // as it does for one that is promoted by itself.
-func (w *world) delayEnded(c call, states [2]vectors.Keyspace) {
+func (w *world) delayEnded(c call, before vectors.Keyspace, states [2]vectors.Keyspace) {
 	w.Helper()
 	if c.Op != "queue.promoteJobs" {
 		return
 	}
-	for _, id := range w.ids(c.Args["queue"].(string), "wait", "paused") {
-		key := fmt.Sprintf("bull:%s:%s", c.Args["queue"], id)
-		if delay := states[1][key].Hash["delay"]; delay == "0" && states[0][key].Hash["delay"] != delay {
-			require.NoError(w, w.sides[0].rdb.HSet(w.ctx, key, "delay", delay).Err())
-			states[0][key].Hash["delay"] = delay
+	waiting := w.ids(c.Args["queue"].(string), "wait", "paused")
+	for _, m := range before[fmt.Sprintf("bull:%s:delayed", c.Args["queue"])].Sorted {
+		if key := fmt.Sprintf("bull:%s:%s", c.Args["queue"], m.Name); slices.Contains(waiting, m.Name) {
+			require.NoError(w, w.sides[0].rdb.HSet(w.ctx, key, "delay", "0").Err())
+			states[0][key].Hash["delay"] = "0"
 		}
 	}
 }
