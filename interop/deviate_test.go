@@ -294,14 +294,15 @@ func evicted(w *world, c call) string {
 	if kept := w.state[base+"dn:"+job["deid"]].Hash["jid"]; job["deid"] != "" && kept != "" && w.state[base+kept].Type != "" {
 		return "a job that was kept to follow another is not written over one that has its id by now"
 	}
-	goes := c.Op == "worker.moveToFailed" && strings.Contains(job["opts"], `"removeOnFail":`) && !strings.Contains(job["parent"], "of\":true")
+	goes := c.Op == "worker.moveToFailed" && strings.Contains(job["opts"], `"removeOnFail":`)
+	policy := strings.Contains(job["parent"], "of\":true")
 	for _, q := range []string{mainQueue, kidsQueue} {
 		for _, id := range w.ids(q, "waiting-children") {
 			key := "bull:" + q + ":" + id
-			stays := slices.ContainsFunc(w.state[key+":dependencies"].Set, func(child string) bool {
-				return !w.failed(child) && !(child == self && goes)
-			})
-			if !stays {
+			pending := w.state[key+":dependencies"].Set
+			stays := slices.ContainsFunc(pending, func(child string) bool { return !w.failed(child) && !(child == self && goes) })
+			byPolicy := policy && slices.Equal(pending, []string{self}) // not by retention
+			if !stays && !byPolicy {
 				if why := lastChild(w, key); why != "" {
 					return why
 				}
