@@ -10,48 +10,50 @@
 -- KEYS  1 a key of the queue
 -- ARGV  1 base  2 mode  3 now (ms)  4 how many to take  5 token to take with ('0': no locks)  6 time of locks (ms)
 --       7 the worker's name, or ''  8 a letter for each job to be settled:
---            c completed, kept as 9 says   k completed, kept otherwise   f failed   r retry now   d retry later   u delayed
---            w back to wait   p wait for children
---       9 what is kept of c: '' all, or how many (-1: all, 0: none), for how long (ms; 0: ever), how many of the old ones go at a time
---       10 '' or what few calls have: the worker's rate limit, jobs and ms, each of which may be empty; minutes of metrics to keep, or 0;
---            1 if the answer to the same call was lost, or 0
---       11... of each job: id, token, and its value (c, k), reason (f, r, d) or child (p)
---       then of each job that is no c: stack, telemetry context, number (f: its attempts, r: 1 to be first in line, w: 1 if it was
---       never run, d and u: delay in ms), and of k and f how many are kept, for how long, and how many go at a time
--- Reply, flat: how long no job may start (ms), when the next delayed one is due (ms), how many jobs were not settled, place and code
---       of each of these, and then of each job taken: of a new one that waited without delay and priority its id and the values of
---       name, data, opts and timestamp; of any other '', its id, how many values follow, and these: the fields of its hash, name and
---       value; or 1, and of a new child the values of name, data, opts, timestamp, parentKey and parent.
+--            c completed, kept as 9 says   t c with the token of the job before it   e c with its token and value
+--            k completed, kept otherwise   f failed   r retry now   d retry later   u delayed   w back to wait   p wait for children
+--       9 '' or, in one text, what is kept of c: how many (-1: all, 0: none), for how long (ms; 0: ever), how many of the old ones go
+--            at a time; the worker's rate limit, jobs and ms, each of which may be empty; minutes of metrics to keep, or 0; 1 if the
+--            answer to the same call was lost, or 0
+--       10... of each job: id, token, and its value (c, k), reason (f, r, d) or child (p); of t without token, of e the id alone
+--       then of each job that is no c, t or e: stack, telemetry context, number (f: its attempts, r: 1 to be first in line, w: 1 if it
+--       was never run, d and u: delay in ms), and of k and f how many are kept, for how long, and how many go at a time
+-- Reply, flat, of parts that begin with what they are:
+--       r  a job that was not settled: place, code   l  no job may start for so long (ms)   d  when the next delayed one is due (ms)
+--       n  so many new jobs that waited without delay and priority: name, opts and timestamp of all, and id and data of each
+--       -n so many of such children: the same, and of all also parentKey and parent, before ids and data
+--       o  any other job that was taken: id, how many values follow, and these: the fields of its hash, name and value
 -- Codes: -1 no job, -2 no lock, -3 not active, -4 pending children, -6 locked with another token, -9 failed children, 1 no such child
 local A = ARGV
 local now, wanted, token, worker, kinds, n = A[3], tonumber(A[4]), A[5], A[7], A[8], #A[8]
 local count, age, limit, most, per, points, again = -1, 0, 1000, '', '', '0', '0'
 if A[9] ~= '' then
-  count, age, limit = string.match(A[9], '^(%S+) (%S+) (%S+)$')
+  count, age, limit, most, per, points, again = string.match(A[9], '^(%S+) (%S+) (%S+) (%S*) (%S*) (%S+) (%S+)$')
   count, age, limit = tonumber(count), tonumber(age), tonumber(limit)
 end
-if A[10] ~= '' then most, per, points, again = string.match(A[10], '^(%S*) (%S*) (%S+) (%S+)$') end
 again = again == '1'
-local active, events, limiter = B .. 'active', B .. 'events', B .. 'limiter'
+local active, events, delayed, limiter = B .. 'active', B .. 'events', B .. 'delayed', B .. 'limiter'
 local min, byte = math.min, string.byte
 local meta = rc('HMGET', B .. 'meta', 'paused', 'concurrency', 'max', 'opts.maxLenEvents')
 local completed, failed, others = 0, 0, 0 -- how many were settled, and how
 local refused, r -- places and codes, and how many of both
+local first -- score of the delayed job that is due first; false: there is none, nil: not known
 -- A job that is taken by a worker with a name has 9 fields, or else 8: any other number means that something has happened to it.
 local usual = worker == '' and 8 or 9
 
 -- A single job that can be settled in bulk: the same as below, without what many need.
-if n == 1 and kinds == 'c' and A[12] ~= '0' and meta[4] and not again then
-  local id, value = A[11], A[13]
+if n == 1 and kinds == 'c' and A[11] ~= '0' and meta[4] and not again then
+  local id, value = A[10], A[12]
   local key = B .. id
-  local lock, kin = key .. ':lock'
-  if rc('GET', lock) == A[12] and rc('HLEN', key) == usual then
+  local lock, kin, later = key .. ':lock', nil, false
+  if rc('GET', lock) == A[11] and rc('HLEN', key) == usual then
     if count == 0 then
-      kin = rc('EXISTS', key .. ':dependencies', key .. ':unsuccessful', key .. ':logs', key .. ':processed', key .. ':failed')
+      kin = rc('EXISTS', key .. ':dependencies', key .. ':unsuccessful', delayed, key .. ':logs', key .. ':processed', key .. ':failed')
     else
-      kin = rc('EXISTS', key .. ':dependencies', key .. ':unsuccessful')
+      kin = rc('EXISTS', key .. ':dependencies', key .. ':unsuccessful', delayed)
     end
-    if kin == 0 and rc('LREM', active, -1, id) == 1 then
+    if kin > 0 then later = rc('ZRANGE', delayed, 0, 0, 'WITHSCORES')[2] end
+    if kin == (later and 1 or 0) and rc('LREM', active, -1, id) == 1 then
       rc('SREM', B .. 'stalled', id)
       if count == 0 then
         rc('DEL', lock, key)
@@ -62,17 +64,33 @@ if n == 1 and kinds == 'c' and A[12] ~= '0' and meta[4] and not again then
       end
       rc('XADD', events, 'MAXLEN', '~', meta[4], '*', 'event', 'completed', 'jobId', id, 'returnvalue', value, 'prev', 'active')
       completed = 1
-      if count > 0 or age > 0 then cold().retain(B, 'completed', now, count, age, limit, 1) end
+      if count > 0 or age > 0 then cold().retain(B, 'completed', now, count, age, limit, 1) else first = later end
     end
   end
 end
 
 if n > completed then
   refused, r = {}, 0
+  local kind_of, id_of, token_of, value_of, a = {}, {}, {}, {}, 10
+  local alike = true -- all are completed, and kept as the call says
+  for low = 1, n, 250 do
+    local letters, token, value = {byte(kinds, low, min(low + 249, n))}, token_of[low - 1], value_of[low - 1]
+    for j = 1, #letters do
+      local i, kind = low + j - 1, letters[j]
+      id_of[i], a = A[a], a + 1
+      if kind == 101 then -- e
+        kind = 99 -- c
+      else
+        if kind == 116 then kind = 99 else token, a = A[a], a + 1 end -- t
+        value, a = A[a], a + 1
+        if kind ~= 99 then alike = false end
+      end
+      kind_of[i], token_of[i], value_of[i] = kind, token, value
+    end
+  end
   -- The jobs that are settled one by one, which of them are in `active` until then, and where the extras of each begin.
-  local single, s, alone, extra, x = {}, 0, {}, {}, 3 * n + 5
+  local single, s, alone, extra, x = {}, 0, {}, {}, a - 6
   local seen = {} -- ids
-  local alike = not string.find(kinds, '[^c]') -- all are completed
   local pure = alike and count ~= 0
 
   local function refuse(i, code)
@@ -160,7 +178,10 @@ if n > completed then
         told = told_parent(parent, keys, values, i, last)
       end
       for j = i, last do
-        if told and j == last and rc('SCARD', parent .. ':dependencies') == 0 then cold().tell_parent(parent, links[j], tonumber(now)) end
+        if told and j == last and rc('SCARD', parent .. ':dependencies') == 0 then
+          cold().meta = meta
+          L.tell_ready_parent(parent, links[j], tonumber(now))
+        end
         if j < v then
           rc('XADD', events, '*', 'event', 'completed', 'jobId', ids[j], 'returnvalue', values[j], 'prev', 'active')
         else
@@ -175,8 +196,8 @@ if n > completed then
   -- How many of the m jobs from a place on, up to the first other one, are locked as they should be and either plain or children; and the
   -- parents of the children with what they keep of them, if there are any.
   local function plain_ones(low, m, keys, held)
-    local plain, a, parents, links = 0, 3 * low + 9
-    while plain < m and held[plain + 1] == A[a] do
+    local plain, parents, links = 0
+    while plain < m and held[plain + 1] == token_of[low + plain] do
       local key = keys[plain + 1]
       local len = rc('HLEN', key)
       if len ~= usual then
@@ -185,7 +206,7 @@ if n > completed then
         if not parents then parents, links = {}, {} end
         parents[plain + 1], links[plain + 1] = h[1], h[2]
       end
-      plain, a = plain + 1, a + 3
+      plain = plain + 1
     end
     return plain, parents, links
   end
@@ -194,13 +215,13 @@ if n > completed then
   -- is there twice nothing is done, but that the end of `active` was popped, which is returned.
   local function settle_plain(low, m, keys, locks, parents, links)
     local tail = rc('RPOP', active, m) or {}
-    local ids, from, i, gone = tail, 3 * low + 5, 1
-    while i <= m and tail[i] == A[from + 3 * i] do i = i + 1 end
+    local ids, before, i, gone = tail, low - 1, 1
+    while i <= m and tail[i] == id_of[before + i] do i = i + 1 end
     if i <= m then -- they are not the end of the list, or not in this order
       local at = {}
       ids = {}
       for j = 1, m do
-        local id = A[from + 3 * j]
+        local id = id_of[before + j]
         if at[id] then return tail end
         ids[j], at[id] = id, j
       end
@@ -210,10 +231,10 @@ if n > completed then
     local values, v = {}, 0
     for i = 1, m do
       if gone and gone[ids[i]] then -- it was not there: it loses its lock, and nothing else is done
-        refuse(low + i - 1, -3)
+        refuse(before + i, -3)
       else
         v = v + 1
-        values[v] = A[from + 3 * i + 2]
+        values[v] = value_of[before + i]
         if gone then
           ids[v], keys[v] = ids[i], keys[i]
           if parents then parents[v], links[v] = parents[i], links[i] end
@@ -252,7 +273,7 @@ if n > completed then
   local function settle_bulk(low, high)
     local keys, locks, kin, k = {}, {}, {}, 0
     for i = low, high do
-      local key = B .. A[3 * i + 8]
+      local key = B .. id_of[i]
       local j = i - low + 1
       keys[j], locks[j] = key, key .. ':lock'
       kin[k + 1], kin[k + 2] = key .. ':dependencies', key .. ':unsuccessful'
@@ -283,8 +304,8 @@ if n > completed then
     local ids, values, made, v = {}, {}, {}, 0
     local parents, links = {}, {}
     for i = low, high do
-      local j, a = i - low + 1, 3 * i + 8
-      local id, own, kind, key = A[a], A[a + 1], byte(kinds, i), keys[j]
+      local j = i - low + 1
+      local id, own, kind, key = id_of[i], token_of[i], kind_of[i], keys[j]
       if kind ~= 99 then -- c
         x = x + 6
         extra[i] = x
@@ -311,11 +332,11 @@ if n > completed then
             if h[1] and h[1] ~= '' then parents[id], links[id] = h[1], h[2] end
           end
         elseif kind == 102 or kind == 114 or kind == 100 then -- f, r, d
-          cold().note_failure(key, A[a + 2], A[x], A[x + 1])
+          cold().note_failure(key, value_of[i], A[x], A[x + 1])
         end
         if bulk then
           v = v + 1
-          ids[v], keys[v], values[v] = id, key, A[a + 2]
+          ids[v], keys[v], values[v] = id, key, value_of[i]
         else
           s = s + 1
           single[s] = i
@@ -374,12 +395,12 @@ if n > completed then
   if completed > 0 and (count > 0 or age > 0) then cold().retain(B, 'completed', now, count, age, limit, completed) end
   if s > 0 then
     local first, back = {}, {}
-    for j = 1, s do table.insert(byte(kinds, single[j]) == 119 and back or first, single[j]) end -- w
+    for j = 1, s do table.insert(kind_of[single[j]] == 119 and back or first, single[j]) end -- w
     for j = #back, 1, -1 do first[#first + 1] = back[j] end
     for j = 1, s do
       local i = first[j]
-      local kind, a = string.sub(kinds, i, i), 3 * i + 8
-      local code = cold().settle(B, kind, A[a], A[a + 1], A[a + 2], extra[i], now, alone[i], count, age, limit)
+      local kind = string.char(kind_of[i])
+      local code = cold().settle(B, kind, id_of[i], token_of[i], value_of[i], extra[i], now, alone[i], count, age, limit)
       if code then
         refuse(i, code)
       elseif kind == 'c' or kind == 'k' then
@@ -391,7 +412,7 @@ if n > completed then
       end
     end
   end
-  if again then r = cold().forgive(B, kinds, refused, r, extra, now, count, age) end
+  if again then r = cold().forgive(B, kind_of, id_of, token_of, value_of, refused, r, extra, now, count, age) end
 end
 if points ~= '0' then
   points = tonumber(points)
@@ -399,10 +420,10 @@ if points ~= '0' then
   if failed > 0 then cold().count_finished(B, 'failed', now, points, failed) end
 end
 
-local out, o = {0, 0, 0}, 3
-if r then
-  out[3], o = r / 2, r + 3
-  for i = 1, r do out[3 + i] = refused[i] end
+local out, o = {nil, nil, nil, nil, nil, nil}, 0 -- with room for one new job
+for i = 1, r or 0, 2 do
+  out[o + 1], out[o + 2], out[o + 3] = 'r', refused[i], refused[i + 1]
+  o = o + 3
 end
 local taken, limited, due, blocked = 0, 0, 0, false
 local want, max = wanted, meta[3] or most ~= '' and most
@@ -425,11 +446,11 @@ if again and want > 0 and locked then
 end
 if want > 0 then
   local time = tonumber(now)
-  local first = rc('ZRANGE', B .. 'delayed', 0, 0, 'WITHSCORES')[2]
+  if first == nil then first = rc('ZRANGE', delayed, 0, 0, 'WITHSCORES')[2] end
   if first and math.floor(first / 4096) <= time then
     local paused, full = cold().blocked(B)
     cold().promote_due(B, time, paused, full)
-    first = rc('ZRANGE', B .. 'delayed', 0, 0, 'WITHSCORES')[2]
+    first = rc('ZRANGE', delayed, 0, 0, 'WITHSCORES')[2]
   end
   -- How many jobs does a rate limit leave room for? Nil: any number.
   local room
@@ -455,6 +476,8 @@ if want > 0 then
     want = min(want, meta[2] - rc('LLEN', active))
     blocked = want <= 0
   end
+  local lock_like -- a lock that was just set
+  local part, name, opts, stamp, pkey, parent -- of the job before, if it is a new one: where its part begins, and what all of that have
   while want > 0 and (not room or room > 0) do
     local ask, short = min(want, 250, room or want), false
     local moved = ask == 1 and rc('RPOPLPUSH', B .. 'wait', active) -- is in `active` already
@@ -485,7 +508,14 @@ if want > 0 then
     for i = 1, g do
       local id = ids[i]
       local key = B .. id
-      if locked then rc('SET', key .. ':lock', token, 'PX', lasting) end
+      if locked then
+        local lock = key .. ':lock'
+        local copied = lock_like and redis.pcall('COPY', lock_like, lock) -- costs half of SET, but leaves one that is there alone
+        if copied ~= 1 then
+          rc('SET', lock, token, 'PX', lasting)
+          if lock_like == nil then lock_like = lock elseif type(copied) == 'table' then lock_like = false end -- we may not copy
+        end
+      end
       rc('XADD', events, '*', 'event', 'active', 'jobId', id, 'prev', 'waiting')
       local len, h = rc('HLEN', key)
       if i > w then
@@ -502,16 +532,19 @@ if want > 0 then
         else
           rc('HSET', key, 'processedOn', now, 'ats', '1', 'pb', worker)
         end
-        if len == 8 then
-          out[o + 1], out[o + 2], out[o + 3] = '', id, 1
-          for j = 1, 6 do out[o + 3 + j] = h[j] end
-          o = o + 9
-        else
-          out[o + 1], out[o + 2], out[o + 3], out[o + 4], out[o + 5] = id, h[1], h[2], h[3], h[4]
-          o = o + 5
+        local up, link = nil, nil
+        if len == 8 then up, link = h[5], h[6] end
+        if not part or h[1] ~= name or h[3] ~= opts or h[4] ~= stamp or up ~= pkey or link ~= parent then
+          name, opts, stamp, pkey, parent = h[1], h[3], h[4], up, link
+          part = o + 1
+          out[part], out[o + 2], out[o + 3], out[o + 4], out[o + 5], out[o + 6] = 0, name, opts, stamp, up, link
+          o = o + (up and 6 or 4)
         end
-        counted = counted + 1
+        out[part] = out[part] + (up and -1 or 1)
+        out[o + 1], out[o + 2] = id, h[2]
+        o, counted = o + 2, counted + 1
       else
+        part = nil
         rc('HSET', key, 'processedOn', now)
         if worker ~= '' then rc('HSET', key, 'pb', worker) end
         if type(redis.pcall('HINCRBY', key, 'ats', 1)) ~= 'number' then rc('HSET', key, 'ats', '1') end -- as count_up
@@ -530,7 +563,7 @@ if want > 0 then
     if short then break end
   end
   if taken > 0 then
-    rc('ZADD', B .. 'marker', '0', '0')
+    if not L or L.woken ~= B then rc('ZADD', B .. 'marker', '0', '0') end
     if want > 0 and room and room <= 0 then limited = math.max(0, rc('PTTL', limiter)) end
   elseif limited == 0 and not blocked and first then
     due = math.floor(first / 4096)
@@ -549,5 +582,9 @@ if completed + failed + others > 0 then
   end
   if L and L.delayed then L.wake_delayed(B) end
 end
-out[1], out[2] = limited, due
+if limited > 0 then
+  out[o + 1], out[o + 2] = 'l', limited
+  o = o + 2
+end
+if due > 0 then out[o + 1], out[o + 2] = 'd', due end
 return out

@@ -1,9 +1,11 @@
 package redisq
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -47,14 +49,6 @@ type policy struct {
 // keepAll is the policy that the script assumes where none is given.
 var keepAll = policy{count: -1, limit: 1000}
 
-// text is the policy as one argument.
-func (p policy) text() string {
-	if p == keepAll {
-		return ""
-	}
-	return strconv.Itoa(p.count) + " " + strconv.FormatInt(p.age, 10) + " " + strconv.Itoa(p.limit)
-}
-
 func policyOf(k *storage.Keep) policy {
 	p := keepAll
 	if k.Remove {
@@ -92,8 +86,13 @@ func commonPolicy(jobs []storage.Settlement) policy {
 	return best
 }
 
-// keptOtherwise is the script's letter for a completed job that is not kept as most are.
-const keptOtherwise = 'k'
+// Letters of the script beside those of storage: completed jobs that are not
+// kept as most are, and others of which the script knows something already.
+const (
+	keptOtherwise = 'k'
+	sameToken     = 't' // as the job before it has
+	sameOutcome   = 'e' // token and value
+)
 
 // extrasPerJob is how many arguments each job that is no plain completed one has beside the three that all have.
 const extrasPerJob = 6
@@ -109,26 +108,50 @@ func settleArgs(req *storage.SettleRequest) ([]any, error) {
 	for i := range req.Settle {
 		st := &req.Settle[i]
 		kinds[i] = byte(st.Kind)
-		if st.Kind == storage.Completed && policyOf(&st.Keep) != common {
-			kinds[i] = keptOtherwise
-		}
-		if kinds[i] != byte(storage.Completed) {
+		switch {
+		case st.Kind != storage.Completed:
 			others++
+		case policyOf(&st.Keep) != common:
+			kinds[i] = keptOtherwise
+			others++
+		case i > 0:
+			kinds[i] = letterAfter(st, &req.Settle[i-1])
 		}
 	}
-	args := make([]any, headArgs, headArgs+8+3*len(kinds)+extrasPerJob*others)
+	args := make([]any, headArgs, headArgs+7+3*len(kinds)+extrasPerJob*others)
 	args = append(args, req.Now.UnixMilli(), max(0, req.Take), &req.Token, req.Lock.Milliseconds(), &req.Worker,
-		kinds, common.text(), rareTerms(req))
+		kinds, rareTerms(req, common))
 	for i := range req.Settle {
 		st := &req.Settle[i]
-		args = append(args, &st.ID, &st.Token, settledValue(st))
+		switch kinds[i] {
+		case sameOutcome:
+			args = append(args, &st.ID)
+		case sameToken:
+			args = append(args, &st.ID, st.Value)
+		default:
+			args = append(args, &st.ID, &st.Token, settledValue(st))
+		}
 	}
 	for i := range req.Settle {
-		if kinds[i] != byte(storage.Completed) {
+		switch kinds[i] {
+		case byte(storage.Completed), sameToken, sameOutcome:
+		default:
 			args = appendExtras(args, &req.Settle[i])
 		}
 	}
 	return args, nil
+}
+
+// letterAfter is the letter of a completed job that stands behind another one:
+// jobs that one call took have the same token, and often have no result.
+func letterAfter(st, before *storage.Settlement) byte {
+	switch {
+	case st.Token != before.Token:
+		return byte(storage.Completed)
+	case before.Kind != storage.Completed || !bytes.Equal(st.Value, before.Value):
+		return sameToken
+	}
+	return sameOutcome
 }
 
 func checkSettle(req *storage.SettleRequest) error {
@@ -182,8 +205,8 @@ func appendExtras(args []any, st *storage.Settlement) []any {
 
 // rareTerms is one argument for what few calls have: each one costs the server
 // about a thousand instructions (bench/instructions).
-func rareTerms(req *storage.SettleRequest) string {
-	if req.Limit == nil && req.MetricPoints <= 0 && !req.Again {
+func rareTerms(req *storage.SettleRequest, keep policy) string {
+	if keep == keepAll && req.Limit == nil && req.MetricPoints <= 0 && !req.Again {
 		return ""
 	}
 	most, per, again := "", "", "0"
@@ -193,81 +216,122 @@ func rareTerms(req *storage.SettleRequest) string {
 	if req.Again {
 		again = "1"
 	}
-	return most + " " + per + " " + strconv.Itoa(max(0, req.MetricPoints)) + " " + again
+	return strconv.Itoa(keep.count) + " " + strconv.FormatInt(keep.age, 10) + " " + strconv.Itoa(keep.limit) + " " +
+		most + " " + per + " " + strconv.Itoa(max(0, req.MetricPoints)) + " " + again
 }
 
-var errShort = errors.New("it is too short")
+// settled reads the script's reply: parts that begin with what they are.
+type settled struct {
+	queue string
+	req   *storage.SettleRequest
+	now   time.Time // as stored
+	left  []string  // values that were not read yet
+	reply storage.SettleReply
+}
 
-// parseSettled reads the script's reply, a flat list.
 func parseSettled(out []string, queue string, req *storage.SettleRequest) (*storage.SettleReply, error) {
-	if len(out) < 3 {
-		return nil, errShort
-	}
-	reply := &storage.SettleReply{Errs: make([]error, len(req.Settle)), Limited: parseDelay(out[0]), Due: parseTime(out[1])}
-	refusals := parseInt(out[2])
-	out = out[3:]
-	if refusals < 0 || len(out) < 2*refusals {
-		return nil, errShort
-	}
-	for ; refusals > 0; refusals-- {
-		i := parseInt(out[0]) - 1
-		if i < 0 || i >= len(reply.Errs) {
-			return nil, fmt.Errorf("it refuses job %s of %d", out[0], len(reply.Errs))
+	s := &settled{queue: queue, req: req, now: time.UnixMilli(req.Now.UnixMilli()), left: out}
+	s.reply.Errs = make([]error, len(req.Settle))
+	for len(s.left) > 0 {
+		if err := s.part(); err != nil {
+			return nil, err
 		}
-		reply.Errs[i] = refused("settle", queue, req.Settle[i].ID, settleError(out[1]))
-		out = out[2:]
 	}
-	var err error
-	reply.Jobs, err = parseTaken(out, req)
-	return reply, err
+	return &s.reply, nil
 }
 
-// parseTaken reads what the script tells of the jobs that it took.
-func parseTaken(out []string, req *storage.SettleRequest) ([]*storage.Record, error) {
-	if len(out) == 0 {
-		return nil, nil
+// next returns the next n values.
+func (s *settled) next(n int) ([]string, error) {
+	if n < 0 || len(s.left) < n {
+		return nil, errors.New("it is too short")
 	}
-	jobs := make([]*storage.Record, 0, req.Take)
-	now := time.UnixMilli(req.Now.UnixMilli())
-	for len(out) > 0 {
-		if out[0] != "" {
-			if len(out) < 5 {
-				return nil, errShort
-			}
-			jobs = append(jobs, freshRecord(out[0], out[1:], req.Worker, now))
-			out = out[5:]
-			continue
-		}
-		if len(out) < 3 {
-			return nil, errShort
-		}
-		id, size := out[1], parseInt(out[2])
-		out = out[3:]
-		switch {
-		case size == 1 && len(out) >= 6: // a new child
-			r := freshRecord(id, out, req.Worker, now)
-			r.ParentKey, r.Parent = out[4], []byte(out[5])
-			jobs = append(jobs, r)
-			out = out[6:]
-		case size != 1 && size >= 0 && len(out) >= size: // none: its hash is gone
-			r := newRecord(id, out[:size])
-			jobs = append(jobs, &r)
-			out = out[size:]
-		default:
-			return nil, errShort
-		}
-	}
-	return jobs, nil
+	v := s.left[:n]
+	s.left = s.left[n:]
+	return v, nil
 }
 
-// freshRecord makes a record of a job that was never taken before and has
-// neither delay nor priority, of which the script tells only what else its
-// producer wrote.
-func freshRecord(id string, f []string, worker string, now time.Time) *storage.Record {
-	return &storage.Record{
-		ID: id, Name: f[0], Data: []byte(f[1]), Opts: []byte(f[2]),
-		Timestamp: parseTime(f[3]), AttemptsStarted: 1, ProcessedOn: now, ProcessedBy: worker,
+func (s *settled) part() error {
+	what := s.left[0]
+	s.left = s.left[1:]
+	switch what {
+	case "r":
+		return s.refusal()
+	case "o":
+		return s.other()
+	case "l", "d":
+		v, err := s.next(1)
+		if err != nil {
+			return err
+		}
+		if what == "l" {
+			s.reply.Limited = parseDelay(v[0])
+		} else {
+			s.reply.Due = parseTime(v[0])
+		}
+		return nil
 	}
+	n := parseInt(what)
+	switch {
+	case n > 0:
+		return s.fresh(n, 3)
+	case n < 0:
+		return s.fresh(-n, 5)
+	}
+	return fmt.Errorf("it has a part %.20q, which is not known", what)
+}
+
+func (s *settled) refusal() error {
+	v, err := s.next(2)
+	if err != nil {
+		return err
+	}
+	i := parseInt(v[0]) - 1
+	if i < 0 || i >= len(s.reply.Errs) {
+		return fmt.Errorf("it refuses job %s of %d", v[0], len(s.reply.Errs))
+	}
+	s.reply.Errs[i] = refused("settle", s.queue, s.req.Settle[i].ID, settleError(v[1]))
+	return nil
+}
+
+// fresh reads n jobs that were never taken before and have neither delay nor
+// priority: the script tells only what their producer wrote, and first what
+// they have in common.
+func (s *settled) fresh(n, common int) error {
+	head, err := s.next(common)
+	if err != nil {
+		return err
+	}
+	values, err := s.next(2 * n)
+	if err != nil {
+		return err
+	}
+	s.reply.Jobs = slices.Grow(s.reply.Jobs, n)
+	for v := range slices.Chunk(values, 2) {
+		r := &storage.Record{
+			ID: v[0], Name: head[0], Data: []byte(v[1]), Opts: []byte(head[1]),
+			Timestamp: parseTime(head[2]), AttemptsStarted: 1, ProcessedOn: s.now, ProcessedBy: s.req.Worker,
+		}
+		if common == 5 {
+			r.ParentKey, r.Parent = head[3], []byte(head[4])
+		}
+		s.reply.Jobs = append(s.reply.Jobs, r)
+	}
+	return nil
+}
+
+// other reads any other job. It has no fields if its hash is gone.
+func (s *settled) other() error {
+	head, err := s.next(2)
+	if err != nil {
+		return err
+	}
+	fields, err := s.next(parseInt(head[1]))
+	if err != nil {
+		return err
+	}
+	r := newRecord(head[0], fields)
+	s.reply.Jobs = append(s.reply.Jobs, &r)
+	return nil
 }
 
 func settleError(code string) error {

@@ -488,7 +488,7 @@ func (sc *scenario) family(ids []string) {
 func (sc *scenario) settlement(id, token string, all []string) storage.Settlement {
 	rnd := sc.rnd
 	st := storage.Settlement{
-		ID: id, Token: token, Value: []byte(`{"v":1}`), Attempts: rnd.IntN(3),
+		ID: id, Token: token, Value: []byte(oneOf(rnd, `{"v":1}`, `{"v":1}`, `{"v":2}`)), Attempts: rnd.IntN(3),
 		Kind: oneOf(rnd, storage.Completed, storage.Completed, storage.Completed, storage.Completed, storage.Failed, storage.Failed,
 			storage.RetryNow, storage.RetryLater, storage.DelayedUntil, storage.BackToWait, storage.WaitForChildren),
 		Reason: oneOf(rnd, "boom", ""), Delay: time.Duration(1+rnd.IntN(3)) * time.Second, LIFO: sc.chance(30), Unstarted: sc.chance(30),

@@ -516,17 +516,83 @@ func TestSettleRefusesWhatMakesNoSense(t *testing.T) {
 	require.ErrorContains(t, err, "colon")
 }
 
+// What jobs have in common is sent once, in both directions: each is still taken
+// as if it were the only one, and gets its own result.
+func TestSettleTellsWhatJobsShareOnce(t *testing.T) {
+	t.Parallel()
+	onServers(t, nil, func(b *bench) {
+		t := b.t
+		p := func(id string) []any {
+			return []any{"parentKey", "bull:q:" + id, "parent", `{"id":"` + id + `","queueKey":"bull:q"}`}
+		}
+		fill := func() []string {
+			b.do("flushdb")
+			jobs := [][]any{
+				nil, nil, {"name", "m"}, {"name", "m"}, {"opts", `{"a":1}`}, {"timestamp", "7"}, p("p1"), p("p1"), p("p2"),
+				append(p("p2"), "parent", "{}"), nil, {"ats", "1", "atm", "1"}, nil, {"parentKey", "", "parent", ""}, nil,
+			}
+			ids := make([]string, len(jobs))
+			for i, fields := range jobs {
+				ids[i] = strconv.Itoa(i)
+				b.waiting("q", "wait", ids[i])
+				b.do("hset", b.key("q", ids[i]), "data", "["+ids[i]+"]")
+				if fields != nil {
+					b.do(append([]any{"hset", b.key("q", ids[i])}, fields...)...)
+				}
+			}
+			return ids
+		}
+		var want []*storage.Record
+		for range fill() {
+			want = append(want, b.mustSettle(settleAt(1)).Jobs...)
+		}
+		ids := fill()
+		b.do("set", b.key("q", "2:lock"), "of another")
+		require.Equal(t, want, b.mustSettle(settleAt(len(ids))).Jobs)
+		for _, id := range ids {
+			require.Equal(t, "tok", b.c.Get(b.ctx, b.key("q", id+":lock")).Val(), id)
+			require.Greater(t, b.c.PTTL(b.ctx, b.key("q", id+":lock")).Val(), 20*time.Second, id)
+		}
+		b.do("set", b.key("q", "3:lock"), "of another")
+		req := settleAt(0)
+		for i, id := range ids {
+			st := completed(id)
+			st.Value = []byte(strconv.Itoa(i / 2))
+			req.Settle = append(req.Settle, st)
+		}
+		req.Settle[3].Token = "of another"
+		b.settleAll(req)
+		for i, id := range ids {
+			require.Equal(t, strconv.Itoa(i/2), b.fields(id)["returnvalue"], id)
+			require.False(t, b.exists("q", id+":lock"), id)
+		}
+	})
+}
+
+// Locks are copies of the first one; they are the same where we may not copy.
+func TestTakenJobsAreLockedWithoutCopies(t *testing.T) {
+	t.Parallel()
+	srv := testredis.Start(t)
+	b := &bench{Store: openOn(t, srv.URL()), t: t, c: srv.Client(t), ctx: t.Context()}
+	b.do("acl", "setuser", "default", "-copy")
+	b.take("1", "2", "3")
+	for _, id := range []string{"1", "2", "3"} {
+		require.Equal(t, "tok", b.c.Get(b.ctx, b.key("q", id+":lock")).Val(), id)
+		require.Greater(t, b.c.PTTL(b.ctx, b.key("q", id+":lock")).Val(), time.Second, id)
+	}
+}
+
 func TestSettleDoesNotTrustAReply(t *testing.T) {
 	t.Parallel()
 	req := settleAt(1, completed("1"))
 	for _, out := range [][]string{
-		{}, {"0", "0"}, {"0", "0", "1"}, {"0", "0", "1", "2", "-1"}, {"0", "0", "-1"}, {"0", "0", "0", "7"},
-		{"0", "0", "0", "7", "0", "n"}, {"0", "0", "0", "7", "4", "name"}, {"0", "0", "0", "7", "-2", "name"},
+		{"0"}, {"x"}, {"l"}, {"d"}, {"r", "1"}, {"r", "2", "-1"}, {"r", "0", "-1"}, {"1", "n", "{}"}, {"1", "n", "{}", "0", "7"},
+		{"2", "n", "{}", "0", "7", "{}"}, {"-1", "n", "{}", "0", "7", "{}"}, {"o", "7"}, {"o", "7", "4", "name"}, {"o", "7", "-2", "name"},
 	} {
 		_, err := parseSettled(out, "q", req)
 		require.Error(t, err, out)
 	}
-	reply, err := parseSettled([]string{"5", "0", "1", "1", "-99"}, "q", req)
+	reply, err := parseSettled([]string{"r", "1", "-99", "l", "5"}, "q", req)
 	require.NoError(t, err)
 	require.ErrorContains(t, reply.Errs[0], "-99")
 	require.Equal(t, 5*time.Millisecond, reply.Limited)

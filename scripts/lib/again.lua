@@ -20,13 +20,12 @@ end
 
 -- Drops from the refused jobs, of which the list has place and code in r elements, those that the first sending settled. Returns how
 -- many elements are left.
-function L.forgive(b, kinds, refused, r, extra, now, count, age)
+function L.forgive(b, kinds, ids, tokens, values, refused, r, extra, now, count, age)
   local left = 0
   for j = 1, r, 2 do
     local i, code = refused[j], refused[j + 1]
-    local a = 3 * i + 8
-    local gone = code == -1 or code == -2 or code == -6 or code == -3 and ARGV[a + 1] == '0'
-    if not gone or not settled_before(b, string.sub(kinds, i, i), ARGV[a], ARGV[a + 2], extra[i], now, count, age) then
+    local gone = code == -1 or code == -2 or code == -6 or code == -3 and tokens[i] == '0'
+    if not gone or not settled_before(b, string.char(kinds[i]), ids[i], values[i], extra[i], now, count, age) then
       refused[left + 1], refused[left + 2] = i, code
       left = left + 2
     end

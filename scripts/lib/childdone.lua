@@ -15,6 +15,12 @@ function L.tell_parent(pkey, parent, now)
   L.release_parent(pb, pid, now)
 end
 
+-- The same for one that is known to have none pending.
+function L.tell_ready_parent(pkey, parent, now)
+  local pb, pid = place(pkey, parent)
+  if pb .. pid == pkey then L.release_waiting_parent(pb, pid, now) else L.release_parent(pb, pid, now) end
+end
+
 function L.child_completed(key, pkey, parent, value, now)
   if rc('SREM', pkey .. ':dependencies', key) == 0 then return end
   rc('HSET', pkey .. ':processed', key, value)

@@ -1,14 +1,18 @@
 -- The marker wakes workers: member '0' says that there may be a job to take, member '1' when the next delayed one is due.
 
--- Two answers: is the queue paused, and may nothing be taken from it now (paused, or as many active as it allows)?
+-- Two answers: is the queue paused, and may nothing be taken from it now (paused, or as many active as it allows)? A script may give
+-- what it knows of its own queue as L.meta: paused, concurrency.
 function L.blocked(b)
-  local m = rc('HMGET', b .. 'meta', 'paused', 'concurrency')
+  local m = b == B and L.meta or rc('HMGET', b .. 'meta', 'paused', 'concurrency')
   if m[1] then return true, true end
   return false, m[2] and rc('LLEN', b .. 'active') >= tonumber(m[2]) or false
 end
 
+-- One marker is enough for a queue that is woken again and again: L.woken is the one that was last.
 function L.wake(b, blocked)
-  if not blocked then rc('ZADD', b .. 'marker', '0', '0') end
+  if blocked or L.woken == b then return end
+  rc('ZADD', b .. 'marker', '0', '0')
+  L.woken = b
 end
 
 -- Sets the marker of delayed jobs to the earliest one. Done also on a paused queue: due jobs must leave the delayed set.
