@@ -24,11 +24,17 @@ end
 local ids = c('RPOP', b .. 'wait', ARGV[5])
 if not ids then return {} end
 c('LPUSH', active, unpack(ids))
-local out, o = {}, 0
+local out, o, first = {}, 0, nil
 for i = 1, #ids do
   local id = ids[i]
   local key = b .. id
-  c('SET', key .. ':lock', token, 'PX', ms)
+  local lock = key .. ':lock'
+  if i == 1 then
+    c('SET', lock, token, 'PX', ms)
+    first = lock
+  else
+    c('COPY', first, lock)
+  end
   c('XADD', events, '*', 'event', 'active', 'jobId', id, 'prev', 'waiting')
   c('HSET', key, 'processedOn', now, 'ats', '1')
   local h = c('HMGET', key, 'name', 'data', 'opts')
