@@ -1,6 +1,7 @@
 package bullmq
 
 import (
+	"bytes"
 	"encoding/json"
 	"strconv"
 )
@@ -65,15 +66,20 @@ func eachMember(text []byte, f func(name []byte) bool) {
 
 // stringEnd is the place after the string that begins at a place.
 func stringEnd(text []byte, from int) int {
-	for i := from + 1; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
+	for i := from + 1; ; {
+		n := bytes.IndexByte(text[i:], '"')
+		if n < 0 {
+			return len(text)
+		}
+		i += n + 1
+		slashes := 0
+		for text[i-2-slashes] == '\\' {
+			slashes++
+		}
+		if slashes%2 == 0 { // else the quote is part of the string
+			return i
 		}
 	}
-	return len(text)
 }
 
 // unquoted is what a JSON string says.

@@ -72,21 +72,17 @@ func checkText(v any, text []byte) error {
 // longInteger returns the first number outside strings that is an integer
 // which a float64 does not hold exactly.
 func longInteger(text []byte) string {
-	inString := false
 	for i := 0; i < len(text); i++ {
-		c := text[i]
-		switch {
-		case inString && c == '\\':
-			i++
+		switch c := text[i]; {
 		case c == '"':
-			inString = !inString
-		case !inString && c >= '0' && c <= '9':
+			i = stringEnd(text, i) - 1
+		case c >= '0' && c <= '9':
 			end := i + 1
 			for end < len(text) && isNumberByte(text[end]) {
 				end++
 			}
-			if s := string(text[i:end]); end-i > 15 && unsafeInteger(s) {
-				return s
+			if end-i > 15 && unsafeInteger(string(text[i:end])) {
+				return string(text[i:end])
 			}
 			i = end - 1
 		}

@@ -153,3 +153,25 @@ func FuzzMembers(f *testing.F) {
 		require.Len(t, got, len(want))
 	})
 }
+
+// Numbers in strings are text, wherever the string ends.
+func TestLongIntegersAreFoundOutsideStrings(t *testing.T) {
+	t.Parallel()
+	const long = "12345678901234567890"
+	for text, want := range map[string]string{
+		`{"a":` + long + `}`:                     long,
+		`[1,"x",` + long + `]`:                   long,
+		`-` + long:                               long,
+		`{"a\\":` + long + `}`:                   long, // the backslash is escaped, the quote is not
+		`{"\\\\\"":"","b":` + long + `}`:         long,
+		`"` + long + `"`:                         "",
+		`{"a\"":"` + long + `"}`:                 "",
+		`{"a":"\\\"` + long + `"}`:               "",
+		`{"` + long + `":1,"b":"","c":"\\"}`:     "",
+		`{"a":9007199254740991,"b":1e300}`:       "",
+		`{"a":9007199254740992}`:                 "9007199254740992",
+		`{"a":12345678901234567890.5,"b":"` + "": "", // cut off: not ours to judge
+	} {
+		require.Equal(t, want, longInteger([]byte(text)), text)
+	}
+}
