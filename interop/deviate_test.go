@@ -186,10 +186,6 @@ func limited(w *world, _ call) bool {
 	return w.state["bull:"+mainQueue+":meta"].Hash["concurrency"] != "" || w.state["bull:"+kidsQueue+":meta"].Hash["concurrency"] != ""
 }
 
-// limitedOrTaken also holds when the call took another job: Node then does not
-// tell of one that was delayed.
-func limitedOrTaken(w *world, c call) bool { return c.Args["next"] == true || limited(w, c) }
-
 // notHeld leaves out what can be done to held jobs only.
 func notHeld(w *world, c call) string {
 	if w.held[heldKey(c)] == "" {

@@ -63,7 +63,8 @@ func (p *peer) withWorker(a workerArgs, f func(*worker) error) error {
 	return f(w)
 }
 
-// workerOptions are options of a worker as Node programs write them.
+// workerOptions are options of a worker as Node programs write them, and one
+// that these do not know.
 type workerOptions struct {
 	Name               string
 	Concurrency        int
@@ -77,6 +78,8 @@ type workerOptions struct {
 		Duration float64
 	}
 	Metrics *struct{ MaxDataPoints int }
+
+	Prefetch int
 
 	RemoveOnComplete, RemoveOnFail json.RawMessage
 }
@@ -99,7 +102,7 @@ func (a *startArgs) options() ([]bullmq.WorkerOption, error) {
 	if err := dec.Decode(&o); err != nil {
 		return nil, errNotOffered{"a worker with options " + string(a.Opts) + " (" + err.Error() + ")"}
 	}
-	out := []bullmq.WorkerOption{bullmq.AllowPartial(), bullmq.WorkerName(o.Name), bullmq.MaxStarts(o.MaxStartedAttempts)}
+	out := []bullmq.WorkerOption{bullmq.AllowPartial(), bullmq.WorkerName(o.Name), bullmq.MaxStarts(o.MaxStartedAttempts), bullmq.Prefetch(o.Prefetch)}
 	if o.Concurrency > 0 {
 		out = append(out, bullmq.Concurrency(o.Concurrency))
 	}
