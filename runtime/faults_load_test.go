@@ -1,6 +1,7 @@
 package bullmq
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -103,16 +104,18 @@ var faultsOfServers = map[string]func(f *fault){
 func TestFaultsUnderLoad(t *testing.T) {
 	t.Parallel()
 	for name, happens := range faultsOfServers {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			server := testredis.Start(t, testredis.AppendOnly())
-			link := testredis.Proxy(t, server.Addr())
-			k := newKitAt(t, server, link.URL())
-			f := &fault{kit: k, server: server, link: link, rdb: server.Client(t)}
-			newLoad(k).during(func() { happens(f) })
-			problems, err := audit.Check(k.ctx, f.rdb, "bull")
-			require.NoError(t, err)
-			require.Empty(t, problems)
-		})
+		for _, prefetch := range []int{0, 7} {
+			t.Run(fmt.Sprintf("%s, %d taken ahead", name, prefetch), func(t *testing.T) {
+				t.Parallel()
+				server := testredis.Start(t, testredis.AppendOnly())
+				link := testredis.Proxy(t, server.Addr())
+				k := newKitAt(t, server, link.URL())
+				f := &fault{kit: k, server: server, link: link, rdb: server.Client(t)}
+				newLoad(k, Prefetch(prefetch)).during(func() { happens(f) })
+				problems, err := audit.Check(k.ctx, f.rdb, "bull")
+				require.NoError(t, err)
+				require.Empty(t, problems)
+			})
+		}
 	}
 }

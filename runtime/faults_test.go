@@ -255,7 +255,7 @@ func TestC043StopAtAnyMoment(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	added := 0
 	for range 60 {
-		w, err := NewWorker(k.client, k.queue, Concurrency(1+random.IntN(8)))
+		w, err := NewWorker(k.client, k.queue, Concurrency(1+random.IntN(8)), Prefetch(random.IntN(2)*random.IntN(20)))
 		require.NoError(t, err)
 		k.task.Handle(w, hello)
 		ctx, cancel := context.WithCancel(k.ctx)

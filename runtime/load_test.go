@@ -20,7 +20,7 @@ type load struct {
 	worker      *Worker
 }
 
-func newLoad(k *kit) *load {
+func newLoad(k *kit, opts ...WorkerOption) *load {
 	l := &load{kit: k, runs: map[string]int{}}
 	note := func(string) { l.lost.Add(1) }
 	l.worker = k.worker(func(ctx context.Context, job *Job[greet]) (greeting, error) {
@@ -28,9 +28,9 @@ func newLoad(k *kit) *load {
 		defer l.mu.Unlock()
 		l.runs[job.ID]++
 		return hello(ctx, job)
-	}, Concurrency(5), LockDuration(5*time.Second), StalledCheck(200*time.Millisecond, 9), Metrics(10), WithHooks(Hooks{
+	}, append(opts, Concurrency(5), LockDuration(5*time.Second), StalledCheck(200*time.Millisecond, 9), Metrics(10), WithHooks(Hooks{
 		LockLost: func(j *ActiveJob) { note(j.ID) }, Stalled: note,
-	}))
+	}))...)
 	return l
 }
 
