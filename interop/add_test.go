@@ -57,7 +57,7 @@ func addAndWork(c *cell) {
 }
 
 var jsonKinds = []any{
-	nil, true, false, 0, -7, 1.5, 9007199254740991, "", "text", "null", "42", []any{}, []any{1, "a", nil},
+	nil, true, false, 0, -7, 1.5, int64(9007199254740991), "", "text", "null", "42", []any{}, []any{1, "a", nil},
 	Args{}, Args{"deep": Args{"a": []any{Args{"b": nil}}}},
 }
 

@@ -38,13 +38,13 @@ var optionTable = map[string]Args{
 	"backoff by name":           {"backoff": Args{"type": "mine", "delay": 20}},
 	"backoff zero":              {"backoff": Args{"type": "fixed", "delay": 0}},
 	"delay":                     {"delay": 86_400_000},
-	"delay of ten years":        {"delay": 315_360_000_000},
+	"delay of ten years":        {"delay": int64(315_360_000_000)},
 	"priority":                  {"priority": 5},
 	"highest priority":          {"priority": 2097151},
 	"lifo":                      {"lifo": true},
 	"job id":                    {"jobId": "the-id"},
-	"timestamp":                 {"timestamp": 1_700_000_000_123},
-	"timestamp and delay":       {"timestamp": 1_700_000_000_123, "delay": 1},
+	"timestamp":                 {"timestamp": int64(1_700_000_000_123)},
+	"timestamp and delay":       {"timestamp": int64(1_700_000_000_123), "delay": 1},
 	"size limit":                {"sizeLimit": 100},
 	"keep logs":                 {"keepLogs": 7},
 	"stack trace limit":         {"stackTraceLimit": 2},
@@ -71,7 +71,7 @@ var optionTable = map[string]Args{
 	"ttl":                       {"gen": Args{"timeout": 1500, "ttl": 60_000}},
 	"all together": {
 		"attempts": 3, "backoff": Args{"type": "fixed", "delay": 500}, "delay": 1000, "priority": 7, "lifo": true,
-		"jobId": "all", "timestamp": 1_700_000_000_123, "sizeLimit": 100, "keepLogs": 7, "stackTraceLimit": 2,
+		"jobId": "all", "timestamp": int64(1_700_000_000_123), "sizeLimit": 100, "keepLogs": 7, "stackTraceLimit": 2,
 		"deduplication": Args{"id": "d9"}, "removeOnComplete": true, "removeOnFail": 100,
 		"telemetry": Args{"metadata": "m", "omitContext": true}, "gen": Args{"timeout": 1500, "ttl": 60_000},
 	},
@@ -184,7 +184,7 @@ func sizeLimit(c *cell) {
 
 func ownOptions(c *cell) {
 	p := c.producer
-	made := 1_700_000_000_000
+	made := int64(1_700_000_000_000)
 	late := p.add("n", nil, Args{"timestamp": made, "gen": Args{"ttl": 60_000}})
 	slow := p.add("slow", nil, Args{"gen": Args{"timeout": 50}})
 	key := name("never")

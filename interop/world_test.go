@@ -28,7 +28,7 @@ type world struct {
 }
 
 // firstMoment is when all worlds begin.
-const firstMoment = 1_800_000_000_000
+const firstMoment int64 = 1_800_000_000_000
 
 // unusual is a time to live that no operation gives.
 const unusual = 3 * ttlStep * time.Millisecond

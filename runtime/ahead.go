@@ -34,7 +34,7 @@ func (a *ahead) room(slots int) int {
 	if a.most == 0 || a.pace == 0 {
 		return 0
 	}
-	return int(min(2*int64(slots)*int64(a.trip)/int64(a.pace), int64(a.most)))
+	return int(min(2*float64(slots)*float64(a.trip)/float64(a.pace), float64(a.most)))
 }
 
 func (a *ahead) now() time.Duration { return time.Since(a.epoch) }
@@ -53,8 +53,9 @@ func (a *ahead) ended(j *ActiveJob) {
 	}
 }
 
-// called learns from a call how long calls take.
-func (a *ahead) called(d time.Duration) { a.trip = drift(a.trip, d) }
+// called learns from a call how long calls take. One that lasted through an
+// outage says nothing of others.
+func (a *ahead) called(d time.Duration) { a.trip = drift(a.trip, min(d, time.Second)) }
 
 // drift is the mean of what there was before, with little weight for each new one.
 func drift(mean, next time.Duration) time.Duration {

@@ -62,15 +62,17 @@ var optionReaders = map[string]func(*Options, json.RawMessage) error{
 // OnFail is what the job's parent does when the job fails for good.
 func (o *Options) OnFail() OnFail { return o.onFail }
 
-// maxExact is the greatest number up to which peers hold whole numbers.
-const maxExact = 1 << 53
+const (
+	maxExact = 1 << 53                    // up to which peers hold whole numbers
+	maxCount = min(maxExact, math.MaxInt) // of these, what an int holds here
+)
 
 func readInt(r json.RawMessage, to *int) error {
 	var f float64
 	if err := json.Unmarshal(r, &f); err != nil {
 		return err
 	}
-	if math.Abs(f) > maxExact {
+	if math.Abs(f) > maxCount {
 		return fmt.Errorf("%v is out of range", f)
 	}
 	*to = int(f)
@@ -163,7 +165,7 @@ func countRetention(n float64) *Retention {
 	if n < 0 {
 		return &Retention{}
 	}
-	return &Retention{Count: int(min(n, maxExact)), Remove: n == 0}
+	return &Retention{Count: int(min(n, maxCount)), Remove: n == 0}
 }
 
 func readStackTraceLimit(o *Options, r json.RawMessage) error {

@@ -81,7 +81,7 @@ func TestOptionsOfPeersAreRead(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, OnFailFail, o.OnFail())
 	}
-	require.Equal(t, &Retention{Count: 1 << 53}, o.KeepFailed)
+	require.Equal(t, &Retention{Count: min(1<<53, math.MaxInt)}, o.KeepFailed)
 	require.Equal(t, &Retention{Age: math.MaxInt64}, o.KeepCompleted)
 	require.Equal(t, time.UnixMilli(1<<53), o.Timestamp)
 }

@@ -14,7 +14,7 @@ import (
 
 func TestPayloadsAreWrittenAsNodeWritesThem(t *testing.T) {
 	t.Parallel()
-	text, err := encodeJSON(map[string]any{"html": "<b>&</b>", "emoji": "😀", "n": 9007199254740991, "f": 1.5, "sep": "\u2028"})
+	text, err := encodeJSON(map[string]any{"html": "<b>&</b>", "emoji": "😀", "n": int64(9007199254740991), "f": 1.5, "sep": "\u2028"})
 	require.NoError(t, err)
 	require.Equal(t, `{"emoji":"😀","f":1.5,"html":"<b>&</b>","n":9007199254740991,"sep":"\u2028"}`, string(text))
 	text, err = encodeJSON("literal \\ufffd and \ufffd")

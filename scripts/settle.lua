@@ -586,5 +586,5 @@ if limited > 0 then
   out[o + 1], out[o + 2] = 'l', limited
   o = o + 2
 end
-if due > 0 then out[o + 1], out[o + 2] = 'd', due end
+if due > 0 then out[o + 1], out[o + 2] = 'd', int(due) end
 return out

@@ -249,10 +249,10 @@ func (r *reader) hashed(at *place, base string, step *int, stepped bool) (low, h
 	}
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(at.name + " " + r.seed)) // a hash takes all
-	value := int(h.Sum64() >> 1)
+	value := h.Sum64() >> 1
 	if stepped {
-		return low + value%min(*step, high-low+1), high, nil
+		return low + int(value%uint64(min(*step, high-low+1))), high, nil
 	}
-	low += value % (high - low + 1)
+	low += int(value % uint64(high-low+1))
 	return low, low, nil
 }

@@ -1,6 +1,7 @@
 // Package embedded is a Redis server inside the program, for demos and tests
 // with nothing to install. It keeps everything in memory and loses it at the
-// end; it is not fast and not for production.
+// end; it is not fast and not for production. On 32-bit systems it gives no more
+// than about two billion ids in a queue.
 package embedded
 
 import (

@@ -156,7 +156,7 @@ func (q *queue) changePriority(id string, priority int, first bool) error {
 		return nil
 	}
 	if priority > 0 && first {
-		q.prioritized[id] = float64(priority * perPriority)
+		q.prioritized[id] = float64(priority) * perPriority
 		return nil
 	}
 	q.makeWait(j, first)

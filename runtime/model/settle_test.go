@@ -152,7 +152,7 @@ func (q *queue) settle(h *held, o outcome, w taker) error {
 		q.later(j, o.ms)
 	case o.kind == "back", o.kind == "limit":
 		if j.priority > 0 {
-			q.prioritized[j.id] = float64(j.priority * perPriority)
+			q.prioritized[j.id] = float64(j.priority) * perPriority
 		} else {
 			q.front(j.id)
 		}

@@ -207,7 +207,7 @@ func (q *queue) makeWait(j *job, first bool) {
 	switch {
 	case j.priority > 0:
 		q.places++
-		q.prioritized[j.id] = float64(j.priority*perPriority + q.places)
+		q.prioritized[j.id] = float64(j.priority)*perPriority + float64(q.places)
 	case first:
 		q.front(j.id)
 	default:

@@ -3,6 +3,7 @@ package redisq
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"testing"
@@ -34,6 +35,9 @@ func TestAddIDsAtBordersOfTheCounter(t *testing.T) {
 	t.Parallel()
 	for _, start := range []int64{0, 99999999, 299999999, 999999999999, 99999999999998, 9007199254740980} {
 		onServers(t, nil, func(b *bench) {
+			if strconv.IntSize == 32 && start > math.MaxInt32 && strings.Contains(b.t.Name(), "in-process") {
+				b.t.Skip("the embedded server answers with an int of the machine")
+			}
 			counter := start
 			b.do("set", b.key("q", "id"), counter)
 			b.job("q", "parent")

@@ -105,7 +105,7 @@ func TestAddFlow(t *testing.T) {
 		require.Equal(t, []string{"added jobId=R name=n", "waiting-children jobId=R"}, b.events("pq"))
 		require.Equal(t, []string{
 			"added jobId=C1 name=n", "waiting jobId=C1", "added jobId=C2 name=n", "waiting jobId=C2",
-			"added jobId=C3 name=n", fmt.Sprintf("delayed delay=%d jobId=C3", flowTime+5000),
+			"added jobId=C3 name=n", fmt.Sprintf("delayed delay=%d jobId=C3", int64(flowTime+5000)),
 		}, b.events("cq"))
 	})
 }
@@ -241,7 +241,7 @@ func TestAddFlowOfManyJobs(t *testing.T) {
 		require.Equal(t, []string{fmt.Sprintf("c%d", n-1), "c3", "c0", fmt.Sprintf("c%d", n-4)}, []string{wait[0], wait[n/4-1], wait[n/4], wait[n/2-1]})
 		delayed := b.c.ZRangeWithScores(b.ctx, "bull:q:delayed", 0, -1).Val()
 		require.Equal(t, redis.Z{Member: "c2", Score: (flowTime + 1000) * 4096}, delayed[0])
-		require.Equal(t, float64((flowTime+1000)*4096+min(n/4-1, 4095)), delayed[n/4-1].Score)
+		require.Equal(t, (flowTime+1000)*4096+float64(min(n/4-1, 4095)), delayed[n/4-1].Score)
 		require.Equal(t, fmt.Sprint(n+1), b.do("get", "bull:q:id"))
 	})
 }

@@ -141,7 +141,7 @@ func TestAddsOfManyGoroutinesShareACall(t *testing.T) {
 		require.NoError(t, got.err)
 		key := "bull:q:" + got.added[0].ID
 		require.Equal(t, fmt.Sprintf("job%02d", i), g.c.HGet(t.Context(), key, "name").Val())
-		require.Equal(t, strconv.Itoa(1700000000000+i), g.c.HGet(t.Context(), key, "timestamp").Val())
+		require.Equal(t, fmt.Sprint(1700000000000+int64(i)), g.c.HGet(t.Context(), key, "timestamp").Val())
 	}
 	require.Equal(t, want, append([]string{"lane0", "lane1"}, slices.DeleteFunc(g.stored(), func(n string) bool { return n[:4] == "lane" })...))
 	require.Eventually(t, func() bool { return g.lanes() == 0 }, 20*time.Second, time.Millisecond)

@@ -16,7 +16,7 @@ import (
 func TestDrainSparesWhatSchedulersWaitFor(t *testing.T) {
 	t.Parallel()
 	onServers(t, nil, func(b *bench) {
-		b.do("zadd", b.key("q", "repeat"), 1700000000000, "every:5", 1700000000001, "s2")
+		b.do("zadd", b.key("q", "repeat"), "1700000000000", "every:5", "1700000000001", "s2")
 		b.waiting("q", "wait", "1", "repeat:every:5:1700000000000", "2", "repeat:every:5:1600000000000", "3")
 		b.waiting("q", "paused", "4", "repeat:s2:1700000000001")
 		b.in("q", "prioritized", "5", 1)

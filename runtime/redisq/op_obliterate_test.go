@@ -27,7 +27,7 @@ func (b *bench) clutter(queue string) {
 		}
 	}
 	b.do("set", b.key(queue, "failed-1:lock"), "stray")
-	b.do("zadd", b.key(queue, "repeat"), 1700000000000, "s:5", 1, "s")
+	b.do("zadd", b.key(queue, "repeat"), "1700000000000", "s:5", 1, "s")
 	b.do("hset", b.key(queue, "repeat:s:5"), "ic", "1")
 	b.do("hset", b.key(queue, "repeat:s"), "ic", "1")
 	b.do("hset", b.key(queue, "repeat:unlisted"), "ic", "1")

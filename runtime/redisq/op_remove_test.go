@@ -188,7 +188,7 @@ func TestRemoveSparesAChildThatRunsAgain(t *testing.T) {
 func TestRemoveRefusals(t *testing.T) {
 	t.Parallel()
 	onServers(t, nil, func(b *bench) {
-		b.do("zadd", b.key("q", "repeat"), 1700000000000, "s")
+		b.do("zadd", b.key("q", "repeat"), "1700000000000", "s")
 		b.in("q", "delayed", "repeat:s:1700000000000", 1, "rjk", "s")
 		b.in("q", "failed", "repeat:s:1600000000000", 1, "rjk", "s")
 		require.ErrorIs(b.t, b.Remove(b.ctx, "q", "repeat:s:1700000000000", true), storage.ErrScheduled)

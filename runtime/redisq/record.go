@@ -1,6 +1,7 @@
 package redisq
 
 import (
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -137,7 +138,8 @@ func parseDelay(s string) time.Duration {
 	return time.Duration(max(-most, min(most, parseInt64(s)))) * time.Millisecond
 }
 
-func parseInt(s string) int { return int(parseInt64(s)) }
+// parseInt is parseInt64 for what fits an int, or the nearest that does.
+func parseInt(s string) int { return int(max(math.MinInt, min(math.MaxInt, parseInt64(s)))) }
 
 // parseInt64 reads an integer as peers do: a fraction is dropped, what is no number is zero.
 func parseInt64(s string) int64 {

@@ -289,7 +289,7 @@ func (sc *scenario) settings() {
 		sc.put("q:limiter", vectors.Entry{Type: "string", Text: strconv.Itoa(sc.rnd.IntN(4)), TTL: &ttl})
 	}
 	if sc.chance(40) {
-		sc.put("q:metrics:completed", hashEntry("count", "7", "prevTS", strconv.Itoa(settleTime-oneOf(sc.rnd, 0, 60000, 180000)), "prevCount", "4"))
+		sc.put("q:metrics:completed", hashEntry("count", "7", "prevTS", fmt.Sprint(settleTime-oneOf[int64](sc.rnd, 0, 60000, 180000)), "prevCount", "4"))
 	}
 }
 
@@ -442,12 +442,12 @@ func (sc *scenario) waitingJobs() {
 			sc.push("q:wait", id)
 		case 3:
 			job.Hash["priority"] = "2"
-			sc.scored("q:prioritized", id, float64(2<<32+i))
+			sc.scored("q:prioritized", id, 2<<32+float64(i))
 		case 4:
 			job.Hash["delay"] = "10"
-			sc.scored("q:delayed", id, float64((settleTime-100+i)*4096))
+			sc.scored("q:delayed", id, (settleTime-100+float64(i))*4096)
 		case 5:
-			sc.scored("q:delayed", id, float64((settleTime+5000+i)*4096))
+			sc.scored("q:delayed", id, (settleTime+5000+float64(i))*4096)
 		}
 		if !sc.chance(4) {
 			sc.put("q:"+id, job)
@@ -465,7 +465,7 @@ func (sc *scenario) finished() {
 		job := hashEntry("name", "n", "returnvalue", "1", "finishedOn", "5")
 		sc.link(id, job.Hash)
 		sc.put("q:"+id, job)
-		sc.scored(state, id, float64(settleTime-sc.rnd.IntN(100000)))
+		sc.scored(state, id, settleTime-float64(sc.rnd.IntN(100000)))
 	}
 }
 

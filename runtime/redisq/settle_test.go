@@ -451,7 +451,7 @@ func TestDelayedRetryIsToldToWorkers(t *testing.T) {
 		require.Equal(t, []string{"2"}, idsOf(b.settleAll(settleAt(1, st)).Jobs))
 		score, err := b.c.ZScore(b.ctx, "bull:q:marker", "1").Result()
 		require.NoError(t, err)
-		require.InDelta(t, settleTime+1500, score, 0)
+		require.InDelta(t, float64(settleTime+1500), score, 0)
 		require.Equal(t, "1", b.fields("1")["atm"])
 		require.Equal(t, "1500", b.fields("1")["delay"])
 		require.Equal(t, time.UnixMilli(settleTime+1500), b.mustSettle(settleAt(1)).Due)
@@ -477,7 +477,7 @@ func TestRetentionOfABatch(t *testing.T) {
 			ids[i] = strconv.Itoa(i + 1)
 		}
 		b.take(ids...)
-		b.in("q", "completed", "old", settleTime-5000, "finishedOn", strconv.Itoa(settleTime-5000))
+		b.in("q", "completed", "old", settleTime-5000, "finishedOn", fmt.Sprint(int64(settleTime-5000)))
 		req := settleAt(0)
 		for i, id := range ids {
 			st := completed(id)
