@@ -115,11 +115,12 @@ func (c *Client) announce(ctx context.Context, queue string) error {
 	return nil
 }
 
-// newJob makes up one job from a payload's JSON and its options.
-func (c *Client) newJob(name string, data []byte, o *Options) (storage.NewJob, error) {
+// newJob makes up one job from a payload's JSON and its options. Jobs of one
+// call have one time: the storage then finds more of them alike.
+func (c *Client) newJob(name string, data []byte, o *Options, now time.Time) (storage.NewJob, error) {
 	made := o.Timestamp
 	if made.IsZero() {
-		made = c.now()
+		made = now
 	}
 	if !o.runAt.IsZero() {
 		o.Delay = max(0, o.runAt.Sub(made))

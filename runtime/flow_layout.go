@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -18,6 +19,7 @@ const maxFlow = 100_000
 // before their children.
 type layout struct {
 	c        *Client
+	now      time.Time
 	nodes    []storage.FlowNode
 	info     []laidNode
 	queues   map[string]bool // with the storage's own prefix
@@ -34,7 +36,7 @@ type laidNode struct {
 }
 
 func newLayout(c *Client, roots []*Node) *layout {
-	f := &layout{c: c, queues: map[string]bool{}, newID: func(int) string { return uuid.NewString() }}
+	f := &layout{c: c, now: c.now(), queues: map[string]bool{}, newID: func(int) string { return uuid.NewString() }}
 	for i, n := range roots {
 		f.info = append(f.info, laidNode{n, -1, i})
 	}
@@ -71,7 +73,7 @@ func (f *layout) add(at int) {
 		}
 		o.Parent = &Parent{Queue: p.Queue, Prefix: p.Prefix, ID: f.nodes[parent].ID, OnFail: o.onFail}
 	}
-	job, err := f.c.newJob(n.Name, n.Data, &o)
+	job, err := f.c.newJob(n.Name, n.Data, &o, f.now)
 	if err == nil {
 		err = n.check()
 	}

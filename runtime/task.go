@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
@@ -50,7 +51,7 @@ func (t *Task[P, R]) Add(ctx context.Context, c *Client, p P, opts ...AddOption)
 	if err := t.usable(c); err != nil {
 		return nil, err
 	}
-	job, err := t.newJob(c, &p, opts)
+	job, err := t.newJob(c, &p, opts, c.now())
 	if err != nil {
 		return nil, t.wrap(err)
 	}
@@ -75,11 +76,11 @@ func (t *Task[P, R]) AddMany(ctx context.Context, c *Client, ps []P, opts ...Opt
 	for i, o := range opts {
 		add[i] = o
 	}
-	jobs := make([]storage.NewJob, len(ps))
+	jobs, now := make([]storage.NewJob, len(ps)), c.now()
 	bulk := &BulkError{Errs: map[int]error{}, Total: len(ps)}
 	for i := range ps {
 		var err error
-		if jobs[i], err = t.newJob(c, &ps[i], add); err != nil {
+		if jobs[i], err = t.newJob(c, &ps[i], add, now); err != nil {
 			bulk.Errs[i] = err
 		}
 	}
@@ -207,7 +208,7 @@ func (t *Task[P, R]) run(ctx context.Context, a *ActiveJob, h func(context.Conte
 }
 
 // newJob makes up a job: the task's options, then the payload's, then the call's.
-func (t *Task[P, R]) newJob(c *Client, p *P, opts []AddOption) (storage.NewJob, error) {
+func (t *Task[P, R]) newJob(c *Client, p *P, opts []AddOption, now time.Time) (storage.NewJob, error) {
 	if v, ok := any(p).(Validator); ok {
 		if err := v.Validate(); err != nil {
 			return storage.NewJob{}, err
@@ -218,14 +219,14 @@ func (t *Task[P, R]) newJob(c *Client, p *P, opts []AddOption) (storage.NewJob, 
 		return storage.NewJob{}, err
 	}
 	if t.keys == nil && len(opts) == 0 && t.spec.Dedup == (Dedup{}) && t.spec.SizeLimit == 0 {
-		return storage.NewJob{Name: t.spec.Name, Data: data, Opts: t.opts, Timestamp: c.now(), LIFO: t.base.LIFO}, nil
+		return storage.NewJob{Name: t.spec.Name, Data: data, Opts: t.opts, Timestamp: now, LIFO: t.base.LIFO}, nil
 	}
 	o := t.base
 	t.applyKeys(&o, p)
 	for _, opt := range opts {
 		opt.applyAdd(&o)
 	}
-	return c.newJob(t.spec.Name, data, &o)
+	return c.newJob(t.spec.Name, data, &o, now)
 }
 
 // encode makes what is stored of a payload.

@@ -3,6 +3,7 @@ package vectors
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sort"
 	"time"
@@ -152,7 +153,7 @@ func Snapshot(ctx context.Context, c redis.UniversalClient) (Keyspace, error) {
 			reads[i] = read(ctx, p, k, types[i].Val())
 		}
 		return nil
-	}); err != nil {
+	}); noNil(err) != nil {
 		return nil, fmt.Errorf("vectors: snapshot: %w", err)
 	}
 	state := make(Keyspace, len(keys))
@@ -170,13 +171,26 @@ func Snapshot(ctx context.Context, c redis.UniversalClient) (Keyspace, error) {
 	return state, nil
 }
 
+// noNil is an error but for that of a text that expired after its type was read.
+func noNil(err error) error {
+	if errors.Is(err, redis.Nil) {
+		return nil
+	}
+	return err
+}
+
 // read queues the command that reads a key, and returns what turns its reply
 // into an entry.
 func read(ctx context.Context, p redis.Pipeliner, key, kind string) func() Entry {
 	switch kind {
 	case "string":
 		c := p.Get(ctx, key)
-		return func() Entry { return Entry{Type: kind, Text: c.Val()} }
+		return func() Entry {
+			if errors.Is(c.Err(), redis.Nil) {
+				return Entry{Type: "none"}
+			}
+			return Entry{Type: kind, Text: c.Val()}
+		}
 	case "list":
 		c := p.LRange(ctx, key, 0, -1)
 		return func() Entry { return Entry{Type: kind, List: c.Val()} }
