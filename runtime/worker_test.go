@@ -190,9 +190,11 @@ func TestConcurrencyIsKept(t *testing.T) {
 	}
 	_, err := k.task.AddMany(k.ctx, k.client, payloads)
 	require.NoError(t, err)
-	k.until("all slots run", func() bool { return w.Running() == 5 })
+	k.until("all slots run", func() bool { return now.Load() == 5 })
+	require.Equal(t, 5, w.Running())
 	require.NoError(t, w.SetConcurrency(9))
-	k.until("new slots are used", func() bool { return w.Running() == 9 })
+	k.until("new slots are used", func() bool { return now.Load() == 9 }) // a slot counts before its handler has begun
+	require.Equal(t, 9, w.Running())
 	close(open)
 	k.settled(map[State]int{StateCompleted: 100})
 	require.EqualValues(t, 9, most.Load())
