@@ -143,8 +143,8 @@ cluster client of ioredis in Node and that of go-redis here, below the prefix
 Node's removeOrphanedJobs does not look on all servers.
 
 All tests run on Redis 7.0. By hand they were also run, and passed, on Redis
-8.0.2 and on Valkey 8.0.1: the variable BULLMQ_REDIS names the server that they
-start. Redis 6.2 has not been tried.
+8.0.2 and on Valkey 8.0.1, and those of the runtime on Valkey 8.1.1: the variable
+BULLMQ_REDIS names the server that they start. Redis 6.2 has not been tried.
 
 This page is written by ` + "`go test ./interop -run Matrix -update`" + `.
 `

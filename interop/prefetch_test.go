@@ -20,7 +20,7 @@ func TestPrefetchedJobsGoBackToNode(t *testing.T) {
 			k := newKit(t, s.Client(t))
 			queue := name("ahead")
 			node, ga := k.on(StartNode(t, lib, s.URL()), queue), k.on(StartGo(t, s.URL()), queue)
-			node.addMany(50, "quick", nil) // by which the worker learns that handlers are
+			node.addMany(50, "quick", nil) // by which the worker learns that handlers take no time
 			held := node.add("slow", nil, nil)
 			ids := node.addMany(10, "quick", nil)
 			w := ga.work(script{"quick": once(returns("go")), "slow": once(holds(queue))}, Args{"concurrency": 1, "prefetch": 4})

@@ -31,7 +31,7 @@ type call struct {
 	req   storage.SettleRequest
 	jobs  []*ActiveJob // that it settles
 	asked int          // how many jobs it takes
-	began time.Time
+	began time.Time    // with Prefetch only
 	taken []*ActiveJob // what it took
 }
 

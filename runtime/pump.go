@@ -53,7 +53,10 @@ type pump struct {
 }
 
 func newPump(w *Worker) *pump {
-	p := &pump{w: w, slots: newSlots(w), limit: w.cfg.concurrency, lanes: lanesFor(&w.cfg), ahead: ahead{most: w.cfg.prefetch, epoch: time.Now()}}
+	p := &pump{
+		w: w, slots: newSlots(w), limit: w.cfg.concurrency, lanes: lanesFor(&w.cfg),
+		ahead: ahead{most: w.cfg.prefetch, epoch: time.Now()},
+	}
 	p.wake, p.idler = sync.NewCond(&p.mu), sync.NewCond(&p.mu)
 	return p
 }
@@ -100,7 +103,9 @@ func (p *pump) mayTake() bool {
 // request makes up what a call sends.
 func (p *pump) request(c *call) {
 	w := p.w
-	c.began = time.Now()
+	if p.ahead.most > 0 {
+		c.began = time.Now()
+	}
 	c.req = storage.SettleRequest{
 		Now: w.now(), Take: c.asked, Worker: w.cfg.name, Lock: w.cfg.lock, MetricPoints: w.cfg.metricPoints,
 		Token: w.id + ":" + strconv.FormatUint(p.calls.Add(1), 36), Settle: c.req.Settle[:0],
