@@ -1,106 +1,93 @@
 package audit
 
-import (
-	"encoding/json"
-	"maps"
-	"slices"
-)
+// Child is a reference of a parent to one of its children, and what the keys
+// of that child say.
+type Child struct {
+	Key       string
+	Exists    bool
+	ParentKey string
+	Completed bool
+	Failed    bool
+	Timestamp float64
+	FailedAt  float64 // when the parent learned that it failed
 
-// dedup checks deduplication ids and the jobs that are kept to follow others.
-func (a *auditor) dedup(q *queue) {
-	for _, id := range slices.Sorted(maps.Keys(q.held)) {
-		e := q.held[id]
-		key, holder := q.base+"de:"+id, q.jobs[e.Text]
-		switch {
-		case e.TTL != nil: // it ends, whatever becomes of the job
-		case holder == nil:
-			a.report(RuleDedup, key, "is held without an end by job %q, which does not exist", e.Text)
-		case holder.fields["deid"] != id:
-			a.report(RuleDedup, key, "is held without an end by job %q, whose id is %q", e.Text, holder.fields["deid"])
-		case holder.in("completed", "failed"):
-			a.report(RuleDedup, key, "is held without an end by job %q, which is finished", e.Text)
-		}
-	}
-	for _, id := range slices.Sorted(maps.Keys(q.next)) {
-		followed := false
-		for _, j := range q.jobs {
-			followed = followed || j.fields["deid"] == id && !j.in("completed", "failed")
-		}
-		if !followed {
-			a.report(RuleNext, q.base+"dn:"+id, "is kept to follow a job with that deduplication id, and there is none to finish")
-		}
+}
+
+// CheckPending reports what is wrong with a child that a parent waits for.
+func (c *Child) CheckPending(r Report, parent, id string) {
+	settle := fix("child", id, c.Key)
+	switch {
+	case !c.Exists:
+		r.add(RulePending, parent, id, "stop waiting for it", settle, "waits for %s, which does not exist", c.Key)
+	case c.ParentKey != parent:
+		r.add(RulePending, parent, id, "remove the dependency or the parent", Fix{}, "waits for %s, whose parent is %q", c.Key, c.ParentKey)
+	case c.Completed:
+		r.add(RulePending, parent, id, "give the parent the child's result", settle, "waits for %s, which is completed", c.Key)
 	}
 }
 
-// family checks parents and children.
-func (a *auditor) family(q *queue) {
-	for _, id := range slices.Sorted(maps.Keys(q.jobs)) {
-		j := q.jobs[id]
-		a.parentOf(j)
-		a.childrenOf(q, j)
+// CheckFailing reports what is wrong with a child whose failure makes its parent fail.
+func (c *Child) CheckFailing(r Report, parent, id string) {
+	if !c.Exists || c.ParentKey != parent || c.Failed {
+		return
+	}
+	if c.Timestamp <= c.FailedAt { // else it was made after the one that failed
+		r.add(RuleFailed, parent, id, cureWatch, Fix{}, "will fail because of %s, which has not failed", c.Key)
 	}
 }
 
-// parentOf checks what a job says of its parent, and that the parent waits for it.
-func (a *auditor) parentOf(j *job) {
-	pkey, text := j.fields["parentKey"], j.fields["parent"]
-	if pkey == "" && text == "" {
-		return
-	}
-	var p struct {
-		ID       string `json:"id"`
-		QueueKey string `json:"queueKey"`
-		Remove   bool   `json:"rdof"`
-	}
-	if err := json.Unmarshal([]byte(text), &p); err != nil || p.QueueKey+":"+p.ID != pkey {
-		a.report(RuleParent, j.key, "has the parent %q, and by field parent %s", pkey, text)
-		return
-	}
-	parent := a.job(pkey)
-	// A parent may have been removed, and another job have got its id; a child
-	// that leaves no trace when it fails is not waited for when it is retried.
-	if parent == nil || j.in("completed", "failed") || p.Remove {
-		return
-	}
-	born, _ := j.number("timestamp")
-	if since, _ := parent.number("timestamp"); since > born {
-		return
-	}
-	if !slices.Contains(a.state[pkey+":dependencies"].Set, j.key) {
-		a.report(RuleUnawaited, j.key, "is not done, and its parent %s does not wait for it", pkey)
+// Dedup is a deduplication id, and the job that holds it.
+type Dedup struct {
+	Key, ID  string
+	Holder   string // the id of the job that holds it
+	Expires  bool
+	Exists   bool   // the holder exists
+	HolderID string // the deduplication id in the holder's hash
+	Finished bool   // the holder is finished
+}
+
+// Check reports a deduplication id that is held forever.
+func (d *Dedup) Check(r Report) {
+	const cure = "free the deduplication id"
+	free := fix("dedup", d.ID)
+	switch {
+	case d.Expires: // whatever becomes of the job
+	case !d.Exists:
+		r.add(RuleDedup, d.Key, d.Holder, cure, free, "is held without an end by job %q, which does not exist", d.Holder)
+	case d.HolderID != d.ID:
+		r.add(RuleDedup, d.Key, d.Holder, cure, free, "is held without an end by job %q, whose id is %q", d.Holder, d.HolderID)
+	case d.Finished:
+		r.add(RuleDedup, d.Key, d.Holder, cure, free, "is held without an end by job %q, which is finished", d.Holder)
 	}
 }
 
-// childrenOf checks what a parent knows of its children.
-func (a *auditor) childrenOf(q *queue, j *job) {
-	parts := q.parts[j.id]
-	for _, key := range parts["dependencies"].Set {
-		child := a.job(key)
-		switch {
-		case child == nil:
-			a.report(RulePending, j.key, "waits for %s, which does not exist", key)
-		case child.fields["parentKey"] != j.key:
-			a.report(RulePending, j.key, "waits for %s, whose parent is %q", key, child.fields["parentKey"])
-		case child.in("completed"):
-			a.report(RulePending, j.key, "waits for %s, which is completed", key)
-		}
+// CheckNext reports a job that is kept under key to follow another one, when
+// no unfinished job has the deduplication id.
+func CheckNext(r Report, key string, followed bool) {
+	if !followed {
+		r.add(RuleNext, key, "", "add the job that the hash describes, then delete the key", Fix{},
+			"is kept to follow a job with that deduplication id, and none is unfinished")
 	}
-	for _, m := range parts["unsuccessful"].Sorted {
-		child := a.job(m.Name)
-		if child == nil || child.fields["parentKey"] != j.key || child.in("failed") {
-			continue
-		}
-		if made, _ := child.number("timestamp"); made <= m.Score { // else it was made after the one that failed
-			a.report(RuleFailed, j.key, "is to fail because of %s, which has not failed", m.Name)
-		}
+}
+
+// CheckPart reports a key of a job that does not exist.
+func CheckPart(r Report, key, id string) {
+	r.add(RuleOrphan, key, id, "delete it", fix("parts", id), "belongs to job %q, which does not exist", id)
+}
+
+// CheckGhost reports an id in a state that is not the id of a job.
+func CheckGhost(r Report, base, state, id string) {
+	r.add(RuleGhost, base+state, id, "take the id out", fix("ghost", state, id), "holds %q, which is no job", id)
+}
+
+// CheckType reports a key that has not the type it must have.
+func CheckType(r Report, key, typ, want string) {
+	if typ != want {
+		r.add(RuleKey, key, "", "rename or delete the key: it is not BullMQ's", Fix{}, "is a %s, it should be a %s", typ, want)
 	}
-	if !j.in("waiting-children") {
-		return
-	}
-	if len(parts["dependencies"].Set) == 0 {
-		a.report(RuleReleased, j.key, "waits for children and has none pending")
-	}
-	if len(parts["unsuccessful"].Sorted) > 0 {
-		a.report(RuleReleased, j.key, "waits for children, one of which has failed and makes it fail")
-	}
+}
+
+// CheckUnknown reports a key that is none of a queue's.
+func CheckUnknown(r Report, key, typ string) {
+	r.add(RuleKey, key, "", "rename or delete the key: it is not BullMQ's", Fix{}, "is no key that a queue has, a %s", typ)
 }
