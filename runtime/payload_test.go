@@ -78,7 +78,7 @@ func TestPayloadsNeverDecodeToZeroValues(t *testing.T) {
 		"null": "payload is null",
 		"{":    "unexpected end",
 		"[]":   "at $: a JSON array does not fit",
-		`{"id":"a","in":{"items":[{"count":"x"}]}}`: "at $.in.items.count: a JSON string does not fit int",
+		`{"id":"a","in":{"items":[{"count":"x"}]}}`: "count: a JSON string does not fit int",
 		`{"in":{}}`:           `lacks "id"`,
 		`{}`:                  `lacks "id", "in"`,
 		`{"ID":"a","in":{}}`:  `lacks "id"`,

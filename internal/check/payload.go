@@ -258,6 +258,7 @@ func (w *walk) tags(t *model.Type, a at, depth int) {
 		if _, err := directive.ParseTag(f.Tag); f.Source && err != nil {
 			w.l.Errorf(f.TagPos, "%s.%s: %v", a.path, f.Name, err)
 		}
+		w.jsonTag(f, a)
 		w.typeTag(f, a.path)
 		if a.nested && f.Source && !w.payloads[t] {
 			for _, word := range f.Words {

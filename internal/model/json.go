@@ -162,7 +162,7 @@ func (f *Field) member(l level, index int) (*Member, *Type) {
 		return nil, nil
 	}
 	name, options, _ := strings.Cut(tag, ",")
-	if !validName(name) {
+	if !ValidName(name) {
 		name = ""
 	}
 	target := f.Type.Actual()
@@ -211,7 +211,9 @@ func (t *Type) quotable() bool {
 	return false
 }
 
-func validName(name string) bool {
+// ValidName reports whether encoding/json takes the name of a json tag in every
+// Go version. Up to Go 1.26 it uses the field's name instead of any other.
+func ValidName(name string) bool {
 	for _, r := range name {
 		if !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
 			return false

@@ -71,9 +71,20 @@ func (r *reader) readPayload(s *ast.TypeSpec, t *model.Task) bool {
 	return true
 }
 
+// isRawMessage reports whether t is json.RawMessage. It is a type of its own up
+// to Go 1.26, and from Go 1.27 an alias of jsontext.Value.
 func isRawMessage(t types.Type) bool {
 	n, ok := types.Unalias(t).(*types.Named)
-	return ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == "encoding/json" && n.Obj().Name() == "RawMessage"
+	if !ok || n.Obj().Pkg() == nil {
+		return false
+	}
+	switch n.Obj().Pkg().Path() {
+	case "encoding/json":
+		return n.Obj().Name() == "RawMessage"
+	case "encoding/json/jsontext":
+		return n.Obj().Name() == "Value"
+	}
+	return false
 }
 
 // readResult resolves result=T.

@@ -122,6 +122,9 @@ func (r *typeReader) of(t types.Type) *model.Type {
 		}
 		r.known.Set(t, m)
 		r.name(m, n.Obj(), n.TypeArgs(), n.TypeParams())
+		if isRawMessage(t) { // one name with every Go version, so that one source gives one output
+			m.Name, m.Path, m.Package = "RawMessage", "encoding/json", "json"
+		}
 	}
 	r.depth++
 	defer func() { r.depth-- }()
@@ -144,6 +147,9 @@ func (r *typeReader) of(t types.Type) *model.Type {
 func (r *typeReader) alias(a *types.Alias) *model.Type {
 	if known := r.aliases[a]; known != nil {
 		return known
+	}
+	if obj := a.Obj(); obj.Name() == "RawMessage" && obj.Pkg() != nil && obj.Pkg().Path() == "encoding/json" {
+		return r.of(a.Rhs())
 	}
 	m := &model.Type{}
 	r.aliases[a] = m

@@ -214,7 +214,7 @@ func TestRequiredMembers(t *testing.T) {
 	})
 	text, err := json.Marshal(required.Do{})
 	require.NoError(t, err)
-	for _, member := range []string{"tenant", "named", "Low", "ID", "shadow", "array", "-", "Plain", "Odd"} {
+	for _, member := range []string{"tenant", "named", "Low", "ID", "shadow", "array", "-", "Plain", "it:s"} {
 		var data map[string]any
 		require.NoError(t, json.Unmarshal(text, &data))
 		require.Contains(t, data, member)
