@@ -171,7 +171,9 @@ func (c *linker) link(s *model.Slot, kind model.SlotKind, found member) bool {
 // noTask says why a slot's type is none.
 func (c *linker) noTask(s *model.Slot) {
 	name, t := s.Field.Name, s.Type
-	for actual := t.Actual(); actual.Elem != nil; actual = actual.Elem.Actual() {
+	seen := map[*model.Type]bool{}
+	for actual := t.Actual(); actual.Elem != nil && !seen[actual]; actual = actual.Elem.Actual() {
+		seen[actual] = true
 		if _, ok := c.task(actual.Elem); ok {
 			child := c.written(actual.Elem)
 			c.l.Errorf(s.Pos, "slot %s has type %s, which is none of the forms of a slot: write %s for exactly one child, *%s for one or none, []%s for any number, or map[string]%s for children by key",

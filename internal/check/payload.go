@@ -2,6 +2,7 @@ package check
 
 import (
 	"go/token"
+	"slices"
 	"strings"
 
 	"github.com/bullmq-gen/bullmq-gen/internal/diag"
@@ -158,6 +159,10 @@ func (w *walk) kind(t, actual *model.Type, a at) {
 	case model.Interface:
 		w.refuse(t, a, "is %s, an interface, and nothing says which type to decode: use a concrete type, or json.RawMessage for any JSON")
 	case model.Pointer:
+		if actual.Endless() {
+			w.refuse(t, a, "is %s, a pointer type that leads to itself and has no end: declare the struct, and point to it where it is used, as in type Node struct{ Next *Node }")
+			return
+		}
 		w.value(actual.Elem, at{path: a.path, pos: a.pos, quoted: a.quoted, nested: a.nested, typed: a.typed})
 	case model.Slice, model.Array:
 		if actual.Elem.Actual().Basic != "byte" { // bytes are base64
@@ -210,7 +215,7 @@ func (w *walk) fields(t *model.Type, a at) {
 	for _, group := range dropped {
 		w.dropped(group, a)
 	}
-	w.tags(t, a, 0)
+	w.tags(t, a)
 	for _, m := range members {
 		f := m.Field()
 		if f.Type == nil {
@@ -253,7 +258,7 @@ func (w *walk) embeddedPointers(m *model.Member, a at) {
 
 // tags checks how the struct tags of t and of what it embeds are written, and
 // that ours stand where they work.
-func (w *walk) tags(t *model.Type, a at, depth int) {
+func (w *walk) tags(t *model.Type, a at, above ...*model.Type) {
 	for _, f := range t.Fields {
 		if _, err := directive.ParseTag(f.Tag); f.Source && err != nil {
 			w.l.Errorf(f.TagPos, "%s.%s: %v", a.path, f.Name, err)
@@ -265,8 +270,8 @@ func (w *walk) tags(t *model.Type, a at, depth int) {
 				w.l.Warnf(word.Pos, "the tag %q has no effect here: it works on fields of a payload itself and of structs that the payload embeds", word.Text)
 			}
 		}
-		if inner := f.EmbeddedStruct(); inner != nil && depth < model.MaxEmbedding {
-			w.tags(inner, a, depth+1)
+		if inner := f.EmbeddedStruct(); inner != nil && inner != t && !slices.Contains(above, inner) {
+			w.tags(inner, a, append(slices.Clone(above), t)...)
 		}
 	}
 }

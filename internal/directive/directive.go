@@ -7,6 +7,7 @@ import (
 	"go/ast"
 	"go/token"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/bullmq-gen/bullmq-gen/internal/diag"
@@ -53,21 +54,43 @@ func Parse(fset *token.FileSet, c *ast.Comment, l *diag.List) *Directive {
 		l.Errorf(fset.Position(line.ArgsPos), "%s: %v; quote a whole argument, as in \"a b\", or leave the quotes out", d, err)
 		return nil
 	}
+	end := 0 // of what was read
 	for _, a := range args {
+		at := int(a.Pos - c.Slash)
+		if at < end {
+			continue // it is part of the value before
+		}
 		arg := Arg{Text: a.Arg, Pos: fset.Position(a.Pos)}
 		arg.ValuePos = arg.Pos
 		if m := keyValue.FindStringSubmatch(a.Arg); m != nil {
 			arg.Key, arg.Value = m[1], a.Arg[len(m[0]):]
-			arg.ValuePos.Column += len(m[0])
-			arg.ValuePos.Offset += len(m[0])
-			if quoted(c.Text, int(a.Pos-c.Slash)) {
-				arg.ValuePos.Column++
-				arg.ValuePos.Offset++
+			before := len(m[0])
+			if value, after, ok := unquote(c.Text, at+before); ok {
+				arg.Value, end = value, after
+				before++
+			} else if quoted(c.Text, at) {
+				before++
 			}
+			arg.ValuePos.Column += before
+			arg.ValuePos.Offset += before
 		}
 		d.Args = append(d.Args, arg)
 	}
 	return d
+}
+
+// unquote reads a value that is in quotes as a whole, as in id="hourly", and
+// says where it ends.
+func unquote(text string, at int) (value string, end int, ok bool) {
+	if !quoted(text, at) {
+		return "", 0, false
+	}
+	whole, err := strconv.QuotedPrefix(text[at:])
+	if end = at + len(whole); err != nil || end < len(text) && text[end] != ' ' && text[end] != '\t' {
+		return "", 0, false
+	}
+	value, err = strconv.Unquote(whole)
+	return value, end, err == nil
 }
 
 func quoted(text string, at int) bool {

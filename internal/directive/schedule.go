@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ func (d *Directive) ReadSchedule(l *diag.List) (s *model.Schedule, payload *Arg)
 	zone := time.UTC
 	var start, end string
 	var pattern []Arg
+	d.foreignPattern()
 	places, _ := d.read(setters{
 		values: map[string]func(string) error{
 			"every":   duration(&s.Every),
@@ -39,6 +41,27 @@ func (d *Directive) ReadSchedule(l *diag.List) (s *model.Schedule, payload *Arg)
 	}
 	s.Broken = l.Errors() > before
 	return s, d.arg("payload")
+}
+
+// foreignPattern makes one argument of what other cron programs take for a
+// pattern: one with its time zone in front, or @every with a duration. Package
+// cron says what to write instead.
+func (d *Directive) foreignPattern() {
+	for i := range d.Args {
+		a := &d.Args[i]
+		zone := a.Key == "CRON_TZ" || a.Key == "TZ"
+		if !zone && a.Text != "@every" {
+			continue
+		}
+		a.Key, a.Value = "", ""
+		end := i + 1
+		for end < len(d.Args) && d.Args[end].Key == "" {
+			a.Text += " " + d.Args[end].Text
+			end++
+		}
+		d.Args = slices.Delete(d.Args, i+1, end)
+		return
+	}
 }
 
 // arg is the first argument of a key, or nil.
@@ -72,11 +95,10 @@ func (d *Directive) readPattern(s *model.Schedule, words []Arg, l *diag.List) {
 		return
 	}
 	s.Cron = words[0].Text
-	if _, err := cron.Parse(s.Cron); err != nil {
-		l.Errorf(words[0].Pos, "%s", oneLine(err))
-	}
 	if s.Cron == "" {
 		l.Errorf(words[0].Pos, "the pattern of %s is empty: write one, as in \"0 9 * * MON\"", d)
+	} else if _, err := cron.Parse(s.Cron); err != nil {
+		l.Errorf(words[0].Pos, "%s", oneLine(err))
 	}
 }
 

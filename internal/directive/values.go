@@ -172,6 +172,10 @@ func NameProblem(name, what string) error {
 		return fmt.Errorf("the name of the %s %q has a control character", what, name)
 	case strings.TrimSpace(name) != name:
 		return fmt.Errorf("the name of the %s %q begins or ends with a space", what, name)
+	case strings.ContainsAny(name, "\"`"), strings.Trim(name, "'") != name:
+		return fmt.Errorf("the name of the %s %#q has a quote inside: put quotes around a whole argument or a whole value, or leave them out", what, name)
+	case strings.Contains(name, ","):
+		return fmt.Errorf("the name of the %s %#q has a comma inside: put blanks between two arguments, or write it without", what, name)
 	}
 	return nil
 }

@@ -1,5 +1,10 @@
 package model
 
+import (
+	"math"
+	"slices"
+)
+
 // Key is a field of a payload whose value becomes an option of the job.
 type Key struct {
 	Word Word
@@ -37,7 +42,7 @@ func keysIn(t *Type, path []*Field) []Key {
 		for _, w := range f.Words {
 			keys = append(keys, Key{w, here})
 		}
-		if inner := f.EmbeddedStruct(); inner != nil && len(f.Words) == 0 && len(here) < MaxEmbedding {
+		if inner := f.EmbeddedStruct(); inner != nil && len(f.Words) == 0 && !embeds(path, inner) {
 			keys = append(keys, keysIn(inner, here)...)
 		}
 	}
@@ -48,7 +53,7 @@ func keysIn(t *Type, path []*Field) []Key {
 // embeds, as a Go selector does: the shallowest one counts. It is nil when
 // there is none, or more than one.
 func (t *Type) Find(name string) []*Field {
-	found, depth, several := []*Field(nil), MaxEmbedding+1, false
+	found, depth, several := []*Field(nil), math.MaxInt, false
 	var look func(t *Type, path []*Field)
 	look = func(t *Type, path []*Field) {
 		if len(path) >= depth {
@@ -61,7 +66,7 @@ func (t *Type) Find(name string) []*Field {
 				found, depth, several = here, len(here), false
 			case f.Name == name && len(here) == depth:
 				several = true
-			case inner != nil:
+			case inner != nil && !embeds(path, inner):
 				look(inner, here)
 			}
 		}
@@ -73,8 +78,11 @@ func (t *Type) Find(name string) []*Field {
 	return found
 }
 
-// MaxEmbedding is how deep embedded structs are followed: it ends structs that embed pointers to themselves.
-const MaxEmbedding = 10
+// embeds is true when the struct is embedded by a field on the path: it ends
+// structs that embed pointers to themselves.
+func embeds(path []*Field, s *Type) bool {
+	return slices.ContainsFunc(path, func(f *Field) bool { return f.EmbeddedStruct() == s })
+}
 
 // EmbeddedStruct is the struct that the field embeds, by value or by pointer, or nil.
 func (f *Field) EmbeddedStruct() *Type {

@@ -3,6 +3,7 @@ package model
 import (
 	"go/token"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -140,7 +141,8 @@ func (t *Type) SelfMade() bool { return t.JSON() || t.Text() }
 // points to, or a type that it embeds.
 func (t *Type) Writer() *Type {
 	t = t.Actual()
-	for range MaxEmbedding {
+	for seen := map[*Type]bool{}; !seen[t]; {
+		seen[t] = true
 		switch {
 		case t.Kind == Pointer:
 			t = t.Elem.Actual()
@@ -156,6 +158,34 @@ func (t *Type) Writer() *Type {
 		}
 	}
 	return t
+}
+
+// Endless is true for a declared pointer type that leads back to itself through
+// types without names alone, such as type Node *struct{ Next Node }. Nothing on
+// the way has a name to refer to, in a JSON Schema or in TypeScript.
+func (t *Type) Endless() bool {
+	t = t.Actual()
+	if t.Kind != Pointer || t.Name == "" {
+		return false
+	}
+	seen := map[*Type]bool{}
+	var leads func(from *Type) bool
+	leads = func(from *Type) bool {
+		if from == nil {
+			return false
+		}
+		from = from.Actual()
+		if from == t {
+			return true
+		}
+		if seen[from] || from.Name != "" && from.Kind != Pointer {
+			return false
+		}
+		seen[from] = true
+		return leads(from.Elem) || leads(from.Key) ||
+			slices.ContainsFunc(from.Fields, func(f *Field) bool { return leads(f.Type) })
+	}
+	return leads(t.Elem)
 }
 
 // Bytes is true for slices that encoding/json writes as base64: the elements

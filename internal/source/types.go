@@ -26,20 +26,19 @@ type typeReader struct {
 	known   typeutil.Map // of *model.Type
 	aliases map[*types.Alias]*model.Type
 	locks   map[types.Type]string
-	depth   int
+	// instances are those of generic types on the way from the type that is
+	// described to the one that is looked at.
+	instances map[*types.TypeName][]instance
 }
-
-// maxDepth ends types that grow with each level, such as
-// type T[P any] struct{ Next *T[*P] }.
-const maxDepth = 60
 
 func newTypes(units []*Unit) *typeReader {
 	r := &typeReader{
-		fields:  map[token.Pos]*ast.Field{},
-		specs:   map[token.Pos]*ast.TypeSpec{},
-		docs:    map[token.Pos]string{},
-		aliases: map[*types.Alias]*model.Type{},
-		locks:   map[types.Type]string{},
+		fields:    map[token.Pos]*ast.Field{},
+		specs:     map[token.Pos]*ast.TypeSpec{},
+		docs:      map[token.Pos]string{},
+		aliases:   map[*types.Alias]*model.Type{},
+		locks:     map[types.Type]string{},
+		instances: map[*types.TypeName][]instance{},
 	}
 	for _, u := range units {
 		r.fset = u.Fset
@@ -126,9 +125,9 @@ func (r *typeReader) of(t types.Type) *model.Type {
 			m.Name, m.Path, m.Package = "RawMessage", "encoding/json", "json"
 		}
 	}
-	r.depth++
-	defer func() { r.depth-- }()
-	if r.depth > maxDepth {
+	leave, ends := r.enter(t)
+	defer leave()
+	if !ends {
 		m.Why = "the type has no end: it needs ever more type arguments"
 		return m
 	}

@@ -18,7 +18,7 @@ import (
 func TestC057DialectOfPeers(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
-		"", "0", "5 4 *", "1 2 3 4", "0 9 * * MON-FRI", "0 0 12 ? * 2#1", "*/20 * * * * *", "0 0 L * *", "0 0 L,15 * *",
+		"0 9 * * MON-FRI", "0 0 12 ? * 2#1", "*/20 * * * * *", "0 0 L * *", "0 0 L,15 * *",
 		"0 0 * * 5L", "0 0 * * friL", "0 0 * * 7L", "0 0 * * 1,5L", "0 0 * * MON#2", "0 0 * * 7#1", "0 0 * * 5-7", "0 0 * * 0-7",
 		"0 0 1 JAN-mar/2 *", "0 0 * jan/3 *", "5/10 * * * *", "5/100 * * * *", "0 0 */100 * *", "0 0 ?/2 * *", "01 00 001 * *",
 		"@daily", " @daily ", "@weekdays", "0 0 29 2 *", "0 0 31 2-4 *", "\t0  12 * * * ", "0 0 30,1 2 *", "0 0 1,15 * 1,2", "0-59/60 * * * *",
@@ -63,9 +63,12 @@ func TestC057RefusedByPeers(t *testing.T) {
 		"mon * * * *":                  `minute "mon"`,
 		"0 0 l * *":                    `"l"`,
 		"0 24 * * 9":                   "24 is not from 0 to 23",
-		"@midnight":                    "there is no such name",
-		"@Daily":                       "there is no such name",
-		"@every 5m":                    "there is no such name",
+		"@midnight":                    "write @daily",
+		"@Daily":                       "a name that there is none of",
+		"@reboot":                      "a name that there is none of",
+		"@every 5m":                    "write every=5m in a directive",
+		"CRON_TZ=Asia/Tokyo 0 9 * * *": "tz=Asia/Tokyo",
+		"TZ=UTC @daily":                `write the pattern alone, "@daily"`,
 		"0 0 1 1 * 2025":               "2025 is not from 0 to 7",
 		"H(5) * * * *":                 "H",
 		"0 0 * * Tue-Mon":              "goes backwards",
@@ -87,6 +90,32 @@ func TestC057RefusedByPeers(t *testing.T) {
 	require.ErrorContains(t, err, "hour", "all that is wrong is told at once")
 	_, err = Parse("0 0 30 2 *")
 	require.ErrorIs(t, err, ErrNever)
+}
+
+// Peers put stars in front of fewer than five fields. Whoever leaves one out
+// means something else, mostly a star behind them.
+func TestFewerThanFiveFieldsAreRefusedAndRead(t *testing.T) {
+	t.Parallel()
+	for text, read := range map[string]string{
+		"": "0 * * * * *", "  ": "0 * * * * *", "0": "0 * * * * 0", "0 0": "0 * * * 0 0", "5 4 *": "0 * * 5 4 *", "20 15 * *": "0 * 20 15 * *",
+	} {
+		_, err := Parse(text)
+		require.ErrorContains(t, err, "five fields", text)
+		require.ErrorContains(t, err, fmt.Sprintf("%q", text))
+		p, err := ParsePeer(text, "")
+		if text == "0 0" { // there is no month 0
+			require.Error(t, err)
+			continue
+		}
+		require.NoError(t, err, text)
+		q, err := Parse(read)
+		require.NoError(t, err)
+		p.text, q.text = "", ""
+		require.Equal(t, q, p, text)
+	}
+	_, err := Parse("20 15 * *")
+	require.ErrorContains(t, err, `"20 15 * * *"`)
+	require.ErrorContains(t, err, `"* 20 15 * *"`)
 }
 
 // What only one release of the peers reads, or with a meaning of its own, is

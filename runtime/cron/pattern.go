@@ -7,8 +7,8 @@
 //	second 0-59   minute 0-59   hour 0-23   day of month 1-31   month 1-12   day of week 0-7
 //
 // Months and days of the week have names of three letters too (JAN, mon), and
-// both 0 and 7 are Sunday. Fewer than five fields are the last ones: what is
-// missing on the left counts as "*", and the second as 0.
+// both 0 and 7 are Sunday. Peers also take fewer than five fields, for the last
+// ones: [ParsePeer] reads such a pattern, and [Parse] refuses it.
 //
 // A field is a list, separated by commas, of *, a, a-b, */n, a/n (from a on)
 // and a-b/n. A ? is a * in the two fields of days. Further, L as a day of the
@@ -50,8 +50,10 @@ type Pattern struct {
 	anyDay, anyWeekday bool // the field is a plain * or ?
 }
 
-// Parse reads a pattern that all peers read, and with the same meaning. What is
-// wrong with it is in one error.
+// Parse reads a pattern that all peers read, and with the same meaning. It must
+// have five or six fields, or be a name such as @daily: with fewer fields peers
+// put stars in front, so that "20 15 * *" runs each minute from 20:00 to 20:59 on
+// the 15th, which nobody means. What is wrong with a pattern is in one error.
 func Parse(text string) (*Pattern, error) {
 	return parse(text, &reader{strict: true})
 }
@@ -97,14 +99,8 @@ func parse(text string, r *reader) (*Pattern, error) {
 	fields := strings.Fields(p.text)
 	if m, ok := predefined[p.text]; ok {
 		fields = strings.Fields(m.fields)
-	} else if strings.HasPrefix(p.text, "@") {
-		return nil, fmt.Errorf("cron pattern %q: there is no such name: use %s, or five fields", text, names)
-	}
-	if len(fields) > 6 {
-		return nil, fmt.Errorf("cron pattern %q has %d fields: there are five, or six with seconds first", text, len(fields))
-	}
-	if r.strict && len(fields) == 0 && text != "" {
-		return nil, fmt.Errorf("cron pattern %q has nothing but blanks", text)
+	} else if err := form(p.text, fields, r.strict); err != nil {
+		return nil, fmt.Errorf("cron pattern %q %w", text, err)
 	}
 	padded := []string{"0", "*", "*", "*", "*", "*"}
 	copy(padded[6-len(fields):], fields)
@@ -124,6 +120,46 @@ func parse(text string, r *reader) (*Pattern, error) {
 }
 
 const names = "@yearly, @monthly, @weekly, @daily or @hourly"
+
+// form says what is wrong with a pattern that has none of the names, before its
+// fields are looked at, or nil.
+func form(text string, fields []string, strict bool) error {
+	const all = "five fields (minute, hour, day of month, month, day of week), or six with seconds first"
+	first := append(fields, "")[0]
+	switch zone, tz := cutZone(first); {
+	case tz:
+		rest := strings.Join(fields[1:], " ")
+		return fmt.Errorf("has the time zone inside: write the pattern alone, %q, and the zone beside it, tz=%s in a directive or TZ: %q in a ScheduleSpec", rest, zone, zone)
+	case first == "@every":
+		every := strings.Join(fields[1:], " ")
+		return fmt.Errorf("is an interval and no pattern: write every=%s in a directive, or Every in a ScheduleSpec", every)
+	case first == "@midnight":
+		return errors.New("has a name that there is none of: write @daily")
+	case strings.HasPrefix(first, "@"):
+		return fmt.Errorf("has a name that there is none of: use %s, or five fields", names)
+	case len(fields) > 6:
+		return fmt.Errorf("has %d fields: write %s", len(fields), all)
+	case !strict || len(fields) >= 5:
+		return nil
+	case len(fields) == 0:
+		return fmt.Errorf("has no fields: write %s", all)
+	}
+	stars := func(n int) string { return strings.Repeat("* ", n) }
+	missing := 5 - len(fields)
+	return fmt.Errorf("has %d of five fields: write all of them, %q if what is missing is on the right, or %q, which is what Node programs take it for",
+		len(fields), text+" "+strings.TrimSpace(stars(missing)), stars(missing)+text)
+}
+
+// cutZone splits the time zone off that other cron programs take in front of a
+// pattern: CRON_TZ=Europe/Paris or TZ=Europe/Paris.
+func cutZone(field string) (zone string, ok bool) {
+	for _, key := range []string{"CRON_TZ=", "TZ="} {
+		if zone, ok := strings.CutPrefix(field, key); ok {
+			return zone, true
+		}
+	}
+	return "", false
+}
 
 // impossible tells whether no date matches the days of the month in any of the
 // months. Unless it is to be strict, days of the week that match make up for that.
