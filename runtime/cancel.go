@@ -2,7 +2,8 @@ package bullmq
 
 import (
 	"context"
-	"fmt"
+
+	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
 // Cancel ends the context of a job's handler, with ErrCancelled as its cause,
@@ -12,7 +13,7 @@ import (
 // milliseconds, and after an outage as soon as they are connected again.
 func (q *Queue) Cancel(ctx context.Context, id string) error {
 	if id == "" {
-		return fmt.Errorf("bullmq: cancel on queue %q: no job id given", q.name)
+		return storage.Invalid("bullmq: cancel on queue %q: no job id given", q.name)
 	}
 	return q.client.store.Cancel(ctx, q.name, id)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
 // Chain is a job and all that runs before it, each handing its result to the
@@ -82,7 +84,7 @@ func (c Chain[R]) Add(ctx context.Context, client *Client, opts ...AddOption) (*
 		return nil, errNoClient
 	}
 	if c.last == nil {
-		return nil, fmt.Errorf("bullmq: add a chain: it has no jobs: make one with Begin")
+		return nil, storage.Invalid("bullmq: add a chain: it has no jobs: make one with Begin")
 	}
 	root := *c.last
 	for _, o := range opts {

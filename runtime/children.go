@@ -199,7 +199,7 @@ func (c *Children) Counts() DependencyCounts {
 // in are the children of a slot.
 func (c *Children) in(slot string) ([]*Child, error) {
 	if len(c.slots) > 0 && findSlot(c.slots, slot) == nil {
-		return nil, Unrecoverable(fmt.Errorf("the task declares no slot %q", slot))
+		return nil, Unrecoverable(storage.Invalid("the task declares no slot %q", slot))
 	}
 	var list []*Child
 	for i := range c.list {
@@ -208,7 +208,7 @@ func (c *Children) in(slot string) ([]*Child, error) {
 			list = append(list, child)
 		}
 		if slices.Contains(child.between, slot) {
-			return nil, Unrecoverable(fmt.Errorf("child %q may be in any of the slots %s, which are for the same task: whoever adds it says which by an id such as %q",
+			return nil, Unrecoverable(malformed("child %q may be in any of the slots %s, which are for the same task: whoever adds it says which by an id such as %q",
 				child.Key, strings.Join(child.between, ", "), slot+".0.<uuid>"))
 		}
 	}

@@ -56,7 +56,7 @@ func readChild[R any](c *Children, slot string, child *Child, into *R) error {
 		err = decodeResult(code, queue, value, into)
 	}
 	if err != nil { // another attempt finds the same
-		return final(fmt.Errorf("slot %q: result of child %q: %w", slot, child.Key, err))
+		return final(malformed("slot %q: result of child %q: %w", slot, child.Key, err))
 	}
 	return nil
 }
@@ -74,7 +74,7 @@ func ReadOne[R any](c *Children, slot string, into *R) error {
 		return readChild(c, slot, list[0], into)
 	}
 	if len(list) > 1 {
-		return Unrecoverable(fmt.Errorf("slot %q has %d children, not one", slot, len(list)))
+		return Unrecoverable(malformed("slot %q has %d children, not one", slot, len(list)))
 	}
 	if o, ok := any(into).(taker); ok {
 		return o.take(nil, fmt.Errorf("%w: %q", ErrNoChild, slot), nil, "")

@@ -2,7 +2,6 @@ package bullmq
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -200,4 +199,4 @@ func collect(added []storage.Added) error {
 	return bulk
 }
 
-var errNoClient = errors.New("bullmq: no client given: make one with bullmq.NewClient")
+var errNoClient = storage.Invalid("bullmq: no client given: make one with bullmq.NewClient")

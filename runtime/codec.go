@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"unicode/utf8"
+
+	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
 // Codec changes the JSON text of a task's payloads and results on its way to
@@ -59,9 +61,10 @@ var ErrUnknownKey = errors.New("unknown key")
 // begins with "$", so that it is not taken for a member of a payload.
 func Envelope(name string, value any) ([]byte, error) {
 	if !strings.HasPrefix(name, "$") {
-		return nil, fmt.Errorf("name of an envelope %q: begin it with $", name)
+		return nil, storage.Invalid("name of an envelope %q: begin it with $", name)
 	}
-	return encodeJSON(map[string]any{name: value})
+	text, err := encodeJSON(map[string]any{name: value})
+	return text, storage.OfKind(ErrInvalid, err)
 }
 
 // OpenEnvelope is the value in an envelope of that name. It is false for any
@@ -209,6 +212,11 @@ func isNothing(into any, value []byte) bool {
 		return string(value) == "null"
 	}
 	return false
+}
+
+// malformed is an error of the kind ErrMalformed with a text of its own.
+func malformed(format string, args ...any) error {
+	return storage.OfKind(ErrMalformed, fmt.Errorf(format, args...))
 }
 
 // final makes an error unrecoverable, unless it is one that another worker may

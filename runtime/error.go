@@ -8,7 +8,35 @@ import (
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
-// What calls on jobs and queues are refused for; match with errors.Is.
+// The kinds of failure. Every error of a function of this package that talks to
+// a storage is one of these, or a refusal such as ErrJobNotFound, or the cause of
+// a context that ended before anything was sent. Match with errors.Is.
+var (
+	// ErrInvalid: an argument, a declaration or the set-up is wrong. Nothing was
+	// written, and the same call fails again.
+	ErrInvalid = storage.ErrInvalid
+	// ErrUnavailable: the storage cannot be reached, is starting, is full, or takes
+	// no writes now. Nothing was written: repeat the call later.
+	ErrUnavailable = storage.ErrUnavailable
+	// ErrUncertain: the connection broke after a request was sent. Whether the
+	// storage carried it out is not known, and it was not repeated. An add with a
+	// custom id may be repeated: it adds the job once.
+	ErrUncertain = storage.ErrUncertain
+	// ErrNotPermitted: the storage does not accept this user, or denies it what the
+	// call needs.
+	ErrNotPermitted = storage.ErrNotPermitted
+	// ErrUnsupported: the storage or its server lacks what the call needs.
+	ErrUnsupported = storage.ErrUnsupported
+	// ErrMalformed: what is stored, or what the server answered, cannot be read: a
+	// key of another type, a payload or a result of another shape. The same call
+	// fails again.
+	ErrMalformed = storage.ErrMalformed
+	// ErrClosed: the program closed the storage, the client or the worker.
+	ErrClosed = storage.ErrClosed
+)
+
+// Refusals: the state of a job or a queue does not allow the call. Nothing was
+// written. Match with errors.Is.
 var (
 	ErrJobNotFound     = storage.ErrJobNotFound
 	ErrLockLost        = storage.ErrLockLost
@@ -27,9 +55,6 @@ var (
 	ErrScheduleNotFound = storage.ErrScheduleNotFound
 	// ErrScheduleEnded: a schedule has no time left before its end.
 	ErrScheduleEnded = storage.ErrScheduleEnded
-	// ErrUncertain: the connection broke after a request was sent. Whether it
-	// was carried out is not known, and it was not repeated.
-	ErrUncertain = storage.ErrUncertain
 )
 
 // Why the context of a handler ended; read with context.Cause.
@@ -45,8 +70,6 @@ var (
 var (
 	// ErrJobFailed is in the chain of what Handle.Result returns for a job that failed.
 	ErrJobFailed = errors.New("job failed")
-	// ErrClosed: the client or worker was closed.
-	ErrClosed = errors.New("bullmq: closed")
 	// ErrExpired: the job waited longer than its TTL.
 	ErrExpired = errors.New("job expired before it was started")
 	// ErrAbandoned is what Worker.Run returns when after all grace handlers were

@@ -51,6 +51,9 @@ func (q *Queue) Flow(ctx context.Context, id string, depth, width int) (*FlowTre
 		width = flowWidth
 	}
 	store := q.client.store
+	if err := q.client.store.Usable(q.name); err != nil {
+		return nil, err
+	}
 	root := &FlowTree{}
 	r := &treeReader{store: store, width: width, seen: map[string]bool{}}
 	level := map[string]*FlowTree{jobKeyOf(store, q.name, id): root}

@@ -39,7 +39,7 @@ func (h *Handle[R]) Result(ctx context.Context) (R, error) {
 		return result, err
 	}
 	if err := decodeResult(h.code, h.Queue, value, &result); err != nil {
-		return result, fmt.Errorf("bullmq: result of job %q on queue %q: %w", h.ID, h.Queue, err)
+		return result, storage.OfKind(ErrMalformed, fmt.Errorf("bullmq: result of job %q on queue %q: %w", h.ID, h.Queue, err))
 	}
 	return result, nil
 }

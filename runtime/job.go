@@ -2,7 +2,6 @@ package bullmq
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -23,14 +22,14 @@ type Job[P any] struct {
 // upgraded: under that name a payload has the old shape.
 func (j *Job[P]) SetData(ctx context.Context, p P) error {
 	if j.upgraded {
-		return Unrecoverable(fmt.Errorf("bullmq: data of job %q: it was upgraded from %q, and its payload stays as it was stored: keep what is new with Step, or add another job", j.ID, j.Name))
+		return Unrecoverable(storage.Invalid("bullmq: data of job %q: it was upgraded from %q, and its payload stays as it was stored: keep what is new with Step, or add another job", j.ID, j.Name))
 	}
 	text, err := encodeJSON(p)
 	if err == nil {
 		text, err = j.code.encode(text, Coded{j.Queue, j.Name, PartData})
 	}
 	if err != nil {
-		return fmt.Errorf("bullmq: data of job %q: %w", j.ID, err)
+		return storage.Invalid("bullmq: data of job %q: %w", j.ID, err)
 	}
 	if err := j.usable(); err != nil {
 		return err
@@ -116,7 +115,7 @@ func (j *ActiveJob) Logger() *slog.Logger {
 func (j *ActiveJob) Progress(ctx context.Context, value any) error {
 	text, err := encodeJSON(value)
 	if err != nil {
-		return fmt.Errorf("bullmq: progress of job %q: %w", j.ID, err)
+		return storage.Invalid("bullmq: progress of job %q: %w", j.ID, err)
 	}
 	if err := j.usable(); err != nil {
 		return err

@@ -2,7 +2,6 @@ package bullmq
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
@@ -55,7 +54,7 @@ func (m *Manual) Take(ctx context.Context) (*ActiveJob, error) {
 // TakeNow takes up to n jobs, at least 1, without waiting.
 func (m *Manual) TakeNow(ctx context.Context, n int) ([]*ActiveJob, error) {
 	if n < 1 {
-		return nil, fmt.Errorf("bullmq: take at least 1 job, not %d", n)
+		return nil, storage.Invalid("bullmq: take at least 1 job, not %d", n)
 	}
 	w := m.worker
 	c := call{asked: n}
@@ -132,7 +131,7 @@ func (m *Manual) Finish(ctx context.Context, j *ActiveJob, result any, err error
 	if err == nil {
 		var problem error
 		if value, problem = j.code.encodeResult(j.Queue, result); problem != nil {
-			return fmt.Errorf("bullmq: result of job %q: %w", j.ID, problem)
+			return storage.Invalid("bullmq: result of job %q: %w", j.ID, problem)
 		}
 	}
 	end := decide(&ending{

@@ -17,7 +17,7 @@ func ParseOptions(text []byte) (Options, error) {
 	}
 	var m map[string]json.RawMessage
 	if err := json.Unmarshal(text, &m); err != nil {
-		return o, fmt.Errorf("bullmq: options %.60q: %w", text, err)
+		return o, malformed("bullmq: options %.60q: %w", text, err)
 	}
 	for name, raw := range m {
 		if string(raw) == "null" {

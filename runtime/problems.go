@@ -7,6 +7,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
 // problems collects everything that is wrong with an input, so that one error
@@ -17,7 +19,8 @@ func (p *problems) add(format string, args ...any) {
 	p.list = append(p.list, fmt.Errorf(format, args...))
 }
 
-func (p *problems) err() error { return errors.Join(p.list...) }
+// err is one error of the kind ErrInvalid, or nil.
+func (p *problems) err() error { return storage.OfKind(ErrInvalid, errors.Join(p.list...)) }
 
 // wrap is err with what it is about before it, or nil.
 func (p *problems) wrap(format string, args ...any) error {

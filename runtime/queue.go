@@ -3,7 +3,6 @@ package bullmq
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
@@ -30,7 +29,7 @@ func (q *Queue) Add(ctx context.Context, name string, data any, opts ...AddOptio
 	task := NewTask[json.RawMessage, json.RawMessage](Spec{Queue: &QueueSpec{Name: q.name}, Name: name}, nil)
 	text, err := encodeJSON(data)
 	if err != nil {
-		return nil, fmt.Errorf("bullmq: add %s/%s: payload: %w", q.name, name, err)
+		return nil, storage.Invalid("bullmq: add %s/%s: payload: %w", q.name, name, err)
 	}
 	return task.Add(ctx, q.client, text, opts...)
 }
@@ -135,7 +134,7 @@ func (q *Queue) ChangePriority(ctx context.Context, id string, priority int, lif
 func (q *Queue) SetData(ctx context.Context, id string, data any) error {
 	text, err := encodeJSON(data)
 	if err != nil {
-		return fmt.Errorf("bullmq: data of job %q: %w", id, err)
+		return storage.Invalid("bullmq: data of job %q: %w", id, err)
 	}
 	return q.client.store.UpdateData(ctx, q.name, id, text)
 }
@@ -162,7 +161,7 @@ func (q *Queue) Unlink(ctx context.Context, id string) (bool, error) {
 func (q *Queue) SetProgress(ctx context.Context, id string, value any) error {
 	text, err := encodeJSON(value)
 	if err != nil {
-		return fmt.Errorf("bullmq: progress of job %q: %w", id, err)
+		return storage.Invalid("bullmq: progress of job %q: %w", id, err)
 	}
 	return q.client.store.UpdateProgress(ctx, q.name, id, text)
 }

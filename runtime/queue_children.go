@@ -10,7 +10,13 @@ import (
 // also knows the slots of those that have none in their ids.
 func (q *Queue) Children(ctx context.Context, id string) ([]Child, error) {
 	store := q.client.store
+	if err := store.Usable(q.name); err != nil {
+		return nil, err
+	}
 	list, err := readChildren(ctx, store, jobKeyOf(store, q.name, id))
+	if err == nil && len(list) == 0 {
+		err = q.exists(ctx, "read the children", id)
+	}
 	for i := range list {
 		list[i].Slot, list[i].At, _ = placeOf(list[i].ID)
 	}
@@ -23,6 +29,9 @@ func (q *Queue) Children(ctx context.Context, id string) ([]Child, error) {
 // children than count.
 func (q *Queue) ChildrenPage(ctx context.Context, id string, kind ChildKind, cursor uint64, count int) (page []Child, next uint64, err error) {
 	stored, next, err := q.client.store.Dependencies(ctx, q.name, id, kind, cursor, count)
+	if err == nil && len(stored) == 0 && cursor == 0 {
+		err = q.exists(ctx, "read the children", id)
+	}
 	for _, s := range stored {
 		c := Child{Key: s.Key, Kind: kind, Value: s.Value, Reason: s.Reason}
 		c.Queue, c.ID = splitKey(s.Key)

@@ -45,7 +45,7 @@ func (q *Queue) Events(ctx context.Context, opts ...EventsOption) iter.Seq2[Even
 			o(r)
 		}
 		if s := queueNameProblem(q.name); s != "" {
-			yield(nil, fmt.Errorf("bullmq: events: %s", s))
+			yield(nil, storage.Invalid("bullmq: events: %s", s))
 			return
 		}
 		back := newBackoff()

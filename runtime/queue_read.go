@@ -26,15 +26,25 @@ type (
 )
 
 // Job reads a job.
-func (q *Queue) Job(ctx context.Context, id string) (*Record, error) {
+func (q *Queue) Job(ctx context.Context, id string) (*Record, error) { return q.job(ctx, "read", id) }
+
+// job reads a job for an operation that its error names.
+func (q *Queue) job(ctx context.Context, op, id string) (*Record, error) {
 	jobs, err := q.client.store.Jobs(ctx, q.name, id)
 	if err != nil {
 		return nil, err
 	}
 	if jobs[0] == nil {
-		return nil, &storage.Error{Op: "read", Queue: q.name, Job: id, Err: ErrJobNotFound}
+		return nil, &storage.Error{Op: op, Queue: q.name, Job: id, Err: ErrJobNotFound}
 	}
 	return jobs[0], nil
+}
+
+// exists is ErrJobNotFound for a job that is not there. It is asked when there is
+// nothing of a job to return.
+func (q *Queue) exists(ctx context.Context, op, id string) error {
+	_, err := q.job(ctx, op, id)
+	return err
 }
 
 // Jobs reads the jobs of one state, elements start to end, both included, end
@@ -92,7 +102,11 @@ func (q *Queue) CountsByPriority(ctx context.Context, priorities ...int) (map[in
 // Logs reads a job's log lines start to end, both included, end -1 for all,
 // and how many there are.
 func (q *Queue) Logs(ctx context.Context, id string, start, end int, asc bool) (lines []string, total int, err error) {
-	return q.client.store.Logs(ctx, q.name, id, start, end, asc)
+	lines, total, err = q.client.store.Logs(ctx, q.name, id, start, end, asc)
+	if err == nil && total == 0 {
+		err = q.exists(ctx, "read the log", id)
+	}
+	return lines, total, err
 }
 
 // Metrics reads the counters of StateCompleted or StateFailed jobs, which
@@ -121,14 +135,18 @@ func (q *Queue) DedupJob(ctx context.Context, id string) (string, error) {
 
 // DependencyCounts counts a parent job's children by what became of them.
 func (q *Queue) DependencyCounts(ctx context.Context, id string) (DependencyCounts, error) {
-	return q.client.store.DependencyCounts(ctx, q.name, id)
+	n, err := q.client.store.DependencyCounts(ctx, q.name, id)
+	if err == nil && n == (DependencyCounts{}) {
+		err = q.exists(ctx, "count the children", id)
+	}
+	return n, err
 }
 
 // Prometheus is the queue's job counts in Prometheus' text format, under the
 // names that peers use. Labels are name, value pairs added to each line.
 func (q *Queue) Prometheus(ctx context.Context, labels ...string) (string, error) {
 	if len(labels)%2 != 0 {
-		return "", fmt.Errorf("bullmq: labels are name, value pairs: %d is an odd number of them", len(labels))
+		return "", storage.Invalid("bullmq: labels are name, value pairs: %d is an odd number of them", len(labels))
 	}
 	counts, err := q.Counts(ctx)
 	if err != nil {

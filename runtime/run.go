@@ -2,10 +2,11 @@ package bullmq
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
 // Run works until ctx ends, then takes nothing more, waits for running jobs as
@@ -124,7 +125,7 @@ func (w *Worker) Stop(ctx context.Context) error {
 	started, stop := w.started, w.stop
 	w.mu.Unlock()
 	if !started || stop == nil {
-		return errors.New("bullmq: stop of a worker that was not started")
+		return storage.Invalid("bullmq: stop of a worker that was not started")
 	}
 	stop()
 	select {

@@ -84,7 +84,7 @@ func (q *Queue) Unschedule(ctx context.Context, ids ...string) (int, error) {
 func scheduleInfo(r *storage.ScheduleRecord) (*ScheduleInfo, error) {
 	o, err := ParseOptions(r.Template.Opts)
 	if err != nil {
-		return nil, fmt.Errorf("bullmq: schedule %q: %w", r.ID, err)
+		return nil, storage.OfKind(ErrMalformed, fmt.Errorf("bullmq: schedule %q: %w", r.ID, err))
 	}
 	s := &ScheduleInfo{
 		ID: r.ID, Name: r.Template.Name, Data: r.Template.Data, Options: o, Owner: r.Owner, Iterations: r.Iterations, Extra: r.Extra,

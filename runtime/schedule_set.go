@@ -132,7 +132,7 @@ func (s *ScheduleSet) Prune(ctx context.Context, c *Client) ([]ScheduleRef, erro
 
 func (s *ScheduleSet) ownerProblem() error {
 	if s.owner == "" || !utf8.ValidString(s.owner) {
-		return errors.New("bullmq: a set of schedules needs an owner, of valid UTF-8, such as the import path of the package that declares them")
+		return storage.Invalid("bullmq: a set of schedules needs an owner, of valid UTF-8, such as the import path of the package that declares them")
 	}
 	return nil
 }

@@ -276,8 +276,8 @@ type flakyStore struct {
 
 type outageError struct{}
 
-func (outageError) Error() string   { return "the storage is away" }
-func (outageError) Transient() bool { return true }
+func (outageError) Error() string { return "the storage is away" }
+func (outageError) Unwrap() error { return storage.ErrUnavailable }
 
 func (s *flakyStore) AdvanceSchedules(ctx context.Context, queue string, now time.Time, list []storage.Advance) ([]storage.Scheduled, error) {
 	s.calls.Add(1)

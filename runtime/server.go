@@ -3,8 +3,9 @@ package bullmq
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
+
+	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
 // Server runs workers of several queues in one program, with one pool of
@@ -25,7 +26,7 @@ type Server struct {
 // NewServer returns a server that runs at most so many jobs at once, at least 1.
 func NewServer(slots int) (*Server, error) {
 	if slots < 1 {
-		return nil, fmt.Errorf("bullmq: a server needs at least 1 slot, not %d", slots)
+		return nil, storage.Invalid("bullmq: a server needs at least 1 slot, not %d", slots)
 	}
 	return &Server{pool: &pool{slots: slots}}, nil
 }
@@ -64,10 +65,10 @@ func (w *Worker) join(p *pool, weight int) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.started || w.pump.member != nil {
-		return fmt.Errorf("bullmq: the worker of queue %q was started, or is part of a server already", w.queue.Name)
+		return storage.Invalid("bullmq: the worker of queue %q was started, or is part of a server already", w.queue.Name)
 	}
 	if w.cfg.prefetch > 0 {
-		return fmt.Errorf("bullmq: the worker of queue %q has Prefetch, and cannot share the slots of a server: what it takes ahead would keep others from them", w.queue.Name)
+		return storage.Invalid("bullmq: the worker of queue %q has Prefetch, and cannot share the slots of a server: what it takes ahead would keep others from them", w.queue.Name)
 	}
 	w.pump.member = p.add(w.pump, weight)
 	if !w.cfg.ownConcurrency && w.queue.Concurrency == 0 {
@@ -84,7 +85,7 @@ func (s *Server) Run(ctx context.Context) error {
 	s.running = true
 	s.mu.Unlock()
 	if again || len(workers) == 0 {
-		return errors.New("bullmq: a server runs once, and needs workers")
+		return storage.Invalid("bullmq: a server runs once, and needs workers")
 	}
 	var p problems
 	for _, w := range workers {

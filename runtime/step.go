@@ -2,7 +2,6 @@ package bullmq
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -34,7 +33,7 @@ func Step[T any](ctx context.Context, job AnyJob, name string, do func(context.C
 		return result, err
 	}
 	if name == "" {
-		return result, Unrecoverable(errors.New("a step needs a name"))
+		return result, Unrecoverable(storage.Invalid("a step needs a name"))
 	}
 	if kept, ok := j.step(name); ok {
 		kept, err := j.code.decode(kept, Coded{j.Queue, j.Name, PartStep})
@@ -42,7 +41,7 @@ func Step[T any](ctx context.Context, job AnyJob, name string, do func(context.C
 			err = decodeValue(kept, &result)
 		}
 		if err != nil {
-			return result, final(fmt.Errorf("result of step %q, kept by an earlier run: %w", name, err))
+			return result, final(malformed("result of step %q, kept by an earlier run: %w", name, err))
 		}
 		return result, nil
 	}
@@ -58,7 +57,7 @@ func Step[T any](ctx context.Context, job AnyJob, name string, do func(context.C
 		text, err = j.code.encode(text, Coded{j.Queue, j.Name, PartStep})
 	}
 	if err != nil {
-		return result, Unrecoverable(fmt.Errorf("result of step %q: %w", name, err))
+		return result, Unrecoverable(storage.Invalid("result of step %q: %w", name, err))
 	}
 	return result, j.keepStep(ctx, name, text)
 }

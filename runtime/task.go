@@ -53,7 +53,7 @@ func (t *Task[P, R]) Add(ctx context.Context, c *Client, p P, opts ...AddOption)
 	}
 	job, err := t.newJob(c, &p, opts, c.now())
 	if err != nil {
-		return nil, t.wrap(err)
+		return nil, t.wrap(storage.OfKind(ErrInvalid, err))
 	}
 	added, err := c.add(ctx, t.spec.Queue.Name, []storage.NewJob{job})
 	if err == nil {
@@ -81,7 +81,7 @@ func (t *Task[P, R]) AddMany(ctx context.Context, c *Client, ps []P, opts ...Opt
 	for i := range ps {
 		var err error
 		if jobs[i], err = t.newJob(c, &ps[i], add, now); err != nil {
-			bulk.Errs[i] = err
+			bulk.Errs[i] = storage.OfKind(ErrInvalid, err)
 		}
 	}
 	if len(bulk.Errs) > 0 {
@@ -153,16 +153,16 @@ func (t *Task[P, R]) DecodeRecord(r *Record) (P, error) {
 func (t *Task[P, R]) decode(r *Record, data *P) error {
 	text, err := t.code.decode(r.Data, Coded{t.spec.Queue.Name, r.Name, PartData})
 	if err != nil {
-		return fmt.Errorf("payload of task %q, job %q: %w", t.spec.Name, r.ID, err)
+		return malformed("payload of task %q, job %q: %w", t.spec.Name, r.ID, err)
 	}
 	if u := t.spec.upgrade(r.Name); u != nil {
 		if err := u.decode(text, data); err != nil {
-			return fmt.Errorf("payload of job %q, upgraded from %q to task %q: %w", r.ID, r.Name, t.spec.Name, err)
+			return malformed("payload of job %q, upgraded from %q to task %q: %w", r.ID, r.Name, t.spec.Name, err)
 		}
 		return nil
 	}
 	if err := decodeJSON(text, t.spec.Required, data); err != nil {
-		return fmt.Errorf("payload of task %q, job %q: %w", t.spec.Name, r.ID, err)
+		return malformed("payload of task %q, job %q: %w", t.spec.Name, r.ID, err)
 	}
 	return nil
 }
@@ -171,7 +171,7 @@ func (t *Task[P, R]) decode(r *Record, data *P) error {
 func (t *Task[P, R]) DecodeResult(value []byte) (R, error) {
 	var result R
 	if err := decodeResult(t.code, t.spec.Queue.Name, value, &result); err != nil {
-		return result, fmt.Errorf("result of task %q: %w", t.spec.Name, err)
+		return result, malformed("result of task %q: %w", t.spec.Name, err)
 	}
 	return result, nil
 }
@@ -202,7 +202,7 @@ func (t *Task[P, R]) run(ctx context.Context, a *ActiveJob, h func(context.Conte
 	text, err := t.code.encodeResult(a.Queue, result)
 	if err != nil {
 		// The work is done: trying again would do it twice and fail the same way.
-		return nil, Unrecoverable(fmt.Errorf("result of task %q, job %q: %w", t.spec.Name, a.ID, err))
+		return nil, Unrecoverable(storage.Invalid("result of task %q, job %q: %w", t.spec.Name, a.ID, err))
 	}
 	return text, nil
 }

@@ -60,7 +60,7 @@ func NewWorker(c *Client, q *QueueSpec, opts ...WorkerOption) (*Worker, error) {
 		return nil, errNoClient
 	}
 	if err := q.validate(); err != nil {
-		return nil, fmt.Errorf("bullmq: worker: %w", err)
+		return nil, storage.Invalid("bullmq: worker: %w", err)
 	}
 	w := &Worker{
 		client: c, store: c.store, queue: q, cfg: defaultWorkerConfig(q), log: c.log, now: c.now,
@@ -117,7 +117,7 @@ func (w *Worker) ready() error {
 }
 
 func (w *Worker) twice() error {
-	return fmt.Errorf("bullmq: worker of queue %q was started before: make a new one", w.queue.Name)
+	return storage.Invalid("bullmq: worker of queue %q was started before: make a new one", w.queue.Name)
 }
 
 // problems reports what keeps the worker from starting.
@@ -153,7 +153,7 @@ func (w *Worker) Running() int { return w.pump.runningNow() }
 // go on when it is lowered.
 func (w *Worker) SetConcurrency(n int) error {
 	if n < 1 {
-		return fmt.Errorf("bullmq: concurrency must be at least 1, not %d", n)
+		return storage.Invalid("bullmq: concurrency must be at least 1, not %d", n)
 	}
 	w.pump.setLimit(n)
 	return nil

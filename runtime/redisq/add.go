@@ -96,11 +96,19 @@ func fail(added []storage.Added, err error) {
 // notSent is the error of jobs that were not sent because of the error of those
 // before them. It is never storage.ErrUncertain.
 func notSent(err error) error {
+	kind := storage.Kind(err)
+	if kind == storage.ErrUncertain {
+		kind = storage.ErrUnavailable
+	}
 	var f *fault
 	if errors.As(err, &f) {
 		err = f.err
 	}
-	return fmt.Errorf("bullmq: not added, since jobs before it in the same call were not: %w", err)
+	err = fmt.Errorf("bullmq: not added, since jobs before it in the same call were not: %w", err)
+	if kind == nil || isDone(err) {
+		return err
+	}
+	return storage.OfKind(kind, err)
 }
 
 // step is how many jobs, at least one, go into one call.
@@ -307,7 +315,7 @@ func (s *Store) checkAdd(queue string, jobs []intake) error {
 	}
 	for i, j := range jobs {
 		if err := s.checkJob(b, j); err != nil {
-			return fmt.Errorf("bullmq: add on queue %q: job %d of %d: %w", queue, i+1, len(jobs), err)
+			return storage.Invalid("bullmq: add on queue %q: job %d of %d: %w", queue, i+1, len(jobs), err)
 		}
 	}
 	return nil

@@ -69,7 +69,7 @@ func readStep(ctx context.Context, queue string, jobs []intake, added []storage.
 		return verdict(ctx, sent, err)
 	}
 	if err := readAdded(queue, jobs, added, cmd.Val()); err != nil {
-		return fmt.Errorf("bullmq: add on queue %q: %w", queue, err)
+		return unreadable(fmt.Errorf("bullmq: add on queue %q: %w", queue, err))
 	}
 	return nil
 }

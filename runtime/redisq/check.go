@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
 // input collects what is wrong with the arguments of a call, so that one error
@@ -57,10 +59,7 @@ func (in *input) err() error {
 	if in.problems != nil {
 		rest = fmt.Errorf("bullmq: %s on queue %q: %w", in.op, in.queue, errors.Join(in.problems...))
 	}
-	if in.base == nil {
-		return rest
-	}
-	return errors.Join(in.base, rest)
+	return storage.OfKind(storage.ErrInvalid, errors.Join(in.base, rest))
 }
 
 // maxPriority is the least urgent one: a larger one would not fit the score of a prioritized job.

@@ -2,6 +2,7 @@ package redisq
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -13,25 +14,116 @@ import (
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
-// Refusals of a server that will be over soon: nothing of the command was
-// carried out, and the same command can succeed later.
-var refusals = []string{
-	"LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS",
-	"UNBLOCKED", "BUSY ", "MOVED", "ASK ", "max number of clients",
+// replies are what servers say, by what the text begins with, and the kind of
+// failure that it is. The server carried nothing out: what it says of a script
+// that writes, it says at the first write. The exceptions are those of which
+// ErrNotPermitted, ErrUnsupported and ErrMalformed speak, which a script may meet
+// at any command.
+var replies = []struct {
+	prefix string
+	kind   error
+}{
+	{"LOADING", storage.ErrUnavailable},
+	{"READONLY", storage.ErrUnavailable},
+	{"MASTERDOWN", storage.ErrUnavailable},
+	{"CLUSTERDOWN", storage.ErrUnavailable},
+	{"TRYAGAIN", storage.ErrUnavailable},
+	{"NOREPLICAS", storage.ErrUnavailable},
+	{"UNBLOCKED", storage.ErrUnavailable},
+	{"BUSY ", storage.ErrUnavailable},
+	{"MOVED", storage.ErrUnavailable},
+	{"ASK ", storage.ErrUnavailable},
+	{"OOM", storage.ErrUnavailable},
+	{"MISCONF", storage.ErrUnavailable},
+	{"max number of clients", storage.ErrUnavailable},
+	{"NOPERM", storage.ErrNotPermitted},
+	{"NOAUTH", storage.ErrNotPermitted},
+	{"WRONGPASS", storage.ErrNotPermitted},
+	{"DENIED", storage.ErrNotPermitted},
+	{"invalid password", storage.ErrNotPermitted},
+	{"AUTH ", storage.ErrNotPermitted}, // a password for a server that has none
+	{"Client sent AUTH", storage.ErrNotPermitted},
+	{"unknown command", storage.ErrUnsupported},
+	{"unknown subcommand", storage.ErrUnsupported},
+	{"Unknown Redis command", storage.ErrUnsupported}, // in a script
+	{"NOPROTO", storage.ErrUnsupported},
+	{"This instance has cluster support disabled", storage.ErrUnsupported},
+	{"CROSSSLOT", storage.ErrInvalid},
+}
+
+// inScript are parts of what a server says when a command of a script fails for
+// such a reason: its own text follows others, in an order that differs between
+// versions.
+var inScript = []struct {
+	part string
+	kind error
+}{
+	{"READONLY ", storage.ErrUnavailable},
+	{"OOM command not allowed", storage.ErrUnavailable},
+	{"MISCONF ", storage.ErrUnavailable},
+	{"NOREPLICAS ", storage.ErrUnavailable},
+	{"unauthenticated", storage.ErrNotPermitted},
+	{"NOPERM ", storage.ErrNotPermitted},
+	{"ACL failure in script", storage.ErrNotPermitted},
+	{"can't run this command or subcommand", storage.ErrNotPermitted},
+	{"no permissions to ", storage.ErrNotPermitted},
+	{"Unknown Redis command", storage.ErrUnsupported},
+	{"non local key", storage.ErrInvalid},
+}
+
+// replyKind is the kind of failure that a server's reply speaks of.
+func replyKind(err error) error {
+	var reply redis.Error
+	if !errors.As(err, &reply) {
+		return nil
+	}
+	text := strings.TrimPrefix(reply.Error(), "ERR ")
+	for _, r := range replies {
+		if strings.HasPrefix(text, r.prefix) {
+			return r.kind
+		}
+	}
+	for _, r := range inScript {
+		if strings.Contains(text, r.part) {
+			return r.kind
+		}
+	}
+	return storage.ErrMalformed
+}
+
+// kindOf is the one place where errors of go-redis are told apart. Sent: the
+// request may have reached the server, and changes something. Nil: the caller's
+// context ended before, or there is no telling.
+func kindOf(err error, sent bool) error {
+	switch {
+	case errors.Is(err, redis.ErrClosed):
+		return storage.ErrClosed
+	case isReply(err):
+		return replyKind(err)
+	case sent:
+		return storage.ErrUncertain
+	case isConnection(err):
+		return storage.ErrUnavailable
+	case isDone(err) || storage.Kind(err) != nil:
+		return storage.Kind(err)
+	}
+	return storage.ErrMalformed // go-redis cannot read the answer
 }
 
 // fault is an error of the connection or the server, with what to do about it.
 type fault struct {
-	err       error
-	hint      string // may be empty
-	transient bool
-	sent      bool // the request may have been carried out
+	err  error
+	hint string // may be empty
+	kind error  // may be nil
 }
 
 func (f *fault) Error() string {
 	text := "bullmq: redis: " + f.err.Error()
-	if f.sent {
-		text = "bullmq: redis: " + storage.ErrUncertain.Error() + ": " + f.err.Error()
+	switch f.kind {
+	case storage.ErrUncertain:
+		text = "bullmq: redis: " + f.kind.Error() + ": " + f.err.Error()
+	case storage.ErrClosed:
+		text = "bullmq: redis: the storage is closed"
 	}
 	if f.hint != "" {
 		text += " (" + f.hint + ")"
@@ -40,40 +132,46 @@ func (f *fault) Error() string {
 }
 
 func (f *fault) Unwrap() []error {
-	if f.sent {
-		return []error{storage.ErrUncertain, f.err}
+	if f.kind == nil {
+		return []error{f.err}
 	}
-	return []error{f.err}
+	return []error{f.kind, f.err}
 }
 
-// Transient makes storage.Transient know the error.
-func (f *fault) Transient() bool { return f.transient }
+// explain wraps an error of go-redis with its kind and what to do about it. It
+// leaves nil, redis.Nil and what is explained already as they are.
+func explain(err error) error { return explained(err, false) }
 
-// explain wraps an error of go-redis with what to do about it. It leaves nil,
-// redis.Nil and what is explained already as they are.
-func explain(err error) error {
+func explained(err error, sent bool) error {
 	var f *fault
 	if err == nil || errors.Is(err, redis.Nil) || errors.As(err, &f) {
 		return err
 	}
-	if errors.Is(err, redis.ErrClosed) {
-		return &fault{err: storage.ErrClosed, hint: "close the store, or the client it was made with, after the workers and clients that use it"}
+	f = &fault{err: err, kind: kindOf(err, sent)}
+	switch f.kind {
+	case storage.ErrUncertain:
+	case storage.ErrClosed:
+		f.hint = "close the store, or the client it was made with, after the workers and clients that use it"
+	default:
+		f.hint = hint(err)
 	}
-	return &fault{err: err, hint: hint(err), transient: transient(err)}
+	return f
 }
 
 // silent wraps the error of a connection that was accepted but never became ready.
 func silent(err error) error {
 	return &fault{
-		err: err, transient: true,
+		err: err, kind: storage.ErrUnavailable,
 		hint: "the server did not answer: is the port right, and does it speak TLS (rediss://) or not (redis://)?",
 	}
 }
 
 // uncertain wraps the error of a request that may have been carried out.
-func uncertain(err error) error {
-	return &fault{err: err, transient: transient(err), sent: true}
-}
+func uncertain(err error) error { return explained(err, true) }
+
+// unreadable is the error of an answer that makes no sense, of a request that may
+// have been carried out.
+func unreadable(err error) error { return storage.OfKind(storage.ErrUncertain, err) }
 
 // refused is the error of an operation that a script refused, with the job it is about.
 func refused(op, queue, job string, err error) error {
@@ -102,12 +200,8 @@ func codeError(code int64) error {
 	case -9:
 		return storage.ErrFailedChildren
 	}
-	return fmt.Errorf("unknown reply %d of a script", code)
+	return storage.OfKind(storage.ErrMalformed, fmt.Errorf("unknown reply %d of a script", code))
 }
-
-// transient reports whether the same call may succeed later, with nothing
-// changed: the connection is lost, or the server starts, or changes its role.
-func transient(err error) bool { return isRefusal(err) || isConnection(err) }
 
 // isReply reports whether the server answered, with an error.
 func isReply(err error) bool {
@@ -116,18 +210,7 @@ func isReply(err error) bool {
 }
 
 // isRefusal reports whether the server answered that it cannot do anything now.
-func isRefusal(err error) bool {
-	if err == nil || !isReply(err) {
-		return false
-	}
-	text := strings.TrimPrefix(err.Error(), "ERR ")
-	for _, r := range refusals {
-		if strings.HasPrefix(text, r) {
-			return true
-		}
-	}
-	return strings.Contains(text, "-READONLY ") // said by a script on Redis 6
-}
+func isRefusal(err error) bool { return replyKind(err) == storage.ErrUnavailable }
 
 // isConnection reports whether the connection could not be made, or was lost.
 func isConnection(err error) bool {
@@ -135,8 +218,10 @@ func isConnection(err error) bool {
 		return false
 	}
 	var netErr net.Error
-	return errors.As(err, &netErr) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
-		errors.Is(err, net.ErrClosed) || errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrPoolExhausted)
+	var badTLS tls.RecordHeaderError
+	var badCert *tls.CertificateVerificationError
+	return errors.As(err, &netErr) || errors.As(err, &badTLS) || errors.As(err, &badCert) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrPoolExhausted)
 }
 
 // isDial reports whether no connection was made at all.

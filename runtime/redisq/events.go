@@ -109,7 +109,7 @@ func (s *Store) TrimEvents(ctx context.Context, queue string, keep int) (int, er
 		return 0, err
 	}
 	if keep < 0 {
-		return 0, fmt.Errorf("bullmq: trim the events of queue %q: cannot keep %d of them: give 0 or more", queue, keep)
+		return 0, storage.Invalid("bullmq: trim the events of queue %q: cannot keep %d of them: give 0 or more", queue, keep)
 	}
 	cmd := redis.NewIntCmd(ctx, "xtrim", b+"events", "maxlen", "~", strconv.Itoa(keep))
 	err = s.send(ctx, cmd)
@@ -123,7 +123,7 @@ func (s *Store) Publish(ctx context.Context, queue, name string, keep int, field
 		return err
 	}
 	if err := checkEvent(name, keep, fields); err != nil {
-		return fmt.Errorf("bullmq: publish on queue %q: %w", queue, err)
+		return storage.Invalid("bullmq: publish on queue %q: %w", queue, err)
 	}
 	if keep == 0 {
 		keep = publishedKept

@@ -35,7 +35,7 @@ func (s *Store) AddFlow(ctx context.Context, now time.Time, nodes []storage.Flow
 	added, err := flowReply(nodes, cmd.Val())
 	var whole *storage.FlowError
 	if err != nil && !errors.As(err, &whole) {
-		err = fmt.Errorf("bullmq: reply of the script of a flow: %w", err)
+		err = unreadable(fmt.Errorf("bullmq: reply of the script of a flow: %w", err))
 	}
 	return added, err
 }
@@ -70,10 +70,10 @@ func numberOf(m map[string]int, name string) (int, bool) {
 // queues, parents and jobs.
 func (s *Store) checkFlow(f *flow, now time.Time, nodes []storage.FlowNode) error {
 	if now.IsZero() {
-		return errors.New("bullmq: a flow was given no time")
+		return storage.Invalid("bullmq: a flow was given no time")
 	}
 	if len(nodes) > flowJobs {
-		return fmt.Errorf("bullmq: a flow of %d jobs is more than the %d that are added in one step: add its parts from the handler of their parent", len(nodes), flowJobs)
+		return storage.Invalid("bullmq: a flow of %d jobs is more than the %d that are added in one step: add its parts from the handler of their parent", len(nodes), flowJobs)
 	}
 	var tag, b string
 	for i := range nodes {
@@ -92,18 +92,23 @@ func (s *Store) checkFlow(f *flow, now time.Time, nodes []storage.FlowNode) erro
 			err = s.checkNode(f, b, n)
 		}
 		if err != nil {
-			return &storage.FlowError{Node: i, Err: &storage.Error{Op: "add flow", Queue: n.Queue, Job: n.ID, Err: err}}
+			return wrongNode(i, n, err)
 		}
 	}
 	for i := range nodes {
 		n := &nodes[i]
 		_, f.waits[i] = f.parents[f.keys[i]]
 		if f.waits[i] && n.Dedup != nil {
-			err := errors.New("a job with children cannot be deduplicated")
-			return &storage.FlowError{Node: i, Err: &storage.Error{Op: "add flow", Queue: n.Queue, Job: n.ID, Err: err}}
+			return wrongNode(i, n, errors.New("a job with children cannot be deduplicated"))
 		}
 	}
 	return nil
+}
+
+// wrongNode is the error of a flow of which one job cannot be added.
+func wrongNode(i int, n *storage.FlowNode, err error) error {
+	err = storage.OfKind(storage.ErrInvalid, err)
+	return &storage.FlowError{Node: i, Err: &storage.Error{Op: "add flow", Queue: n.Queue, Job: n.ID, Err: err}}
 }
 
 // checkNode checks one job and gives it, its queue and its parent their numbers.

@@ -2,7 +2,6 @@ package redisq
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -219,10 +218,10 @@ func (s *Store) Names(ctx context.Context, keys ...string) ([]string, error) {
 func (s *Store) splitKey(key string) (b, id string, err error) {
 	i := strings.LastIndexByte(key, ':')
 	if i < 0 || i == len(key)-1 {
-		return "", "", fmt.Errorf("bullmq: %q is not the key of a job", key)
+		return "", "", storage.Invalid("bullmq: %q is not the key of a job", key)
 	}
 	if _, err := s.qualifiedBase(key[:i]); err != nil {
-		return "", "", fmt.Errorf("bullmq: job %q: %w", key, err)
+		return "", "", storage.Invalid("bullmq: job %q: %w", key, err)
 	}
 	return key[:i+1], key[i+1:], nil
 }

@@ -15,7 +15,7 @@ func (s *Store) Admit(ctx context.Context, queue string, now time.Time, limit st
 		return nil, nil
 	}
 	if limit.Max < 1 || limit.Per < time.Millisecond {
-		return nil, fmt.Errorf("bullmq: a group's rate limit needs a maximum above 0 and a time of at least 1ms, not %d in %v", limit.Max, limit.Per)
+		return nil, storage.Invalid("bullmq: a group's rate limit needs a maximum above 0 and a time of at least 1ms, not %d in %v", limit.Max, limit.Per)
 	}
 	args := make([]any, 0, 3+2*len(jobs))
 	args = append(args, now.UnixMilli(), limit.Max, limit.Per.Milliseconds())
@@ -30,7 +30,7 @@ func (s *Store) Admit(ctx context.Context, queue string, now time.Time, limit st
 	for i, text := range reply {
 		ms, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			return nil, fmt.Errorf("bullmq: admit jobs on queue %q: %w", queue, err)
+			return nil, unreadable(fmt.Errorf("bullmq: admit jobs on queue %q: %w", queue, err))
 		}
 		waits[i] = time.Duration(ms) * time.Millisecond
 	}

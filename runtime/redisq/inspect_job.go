@@ -16,18 +16,24 @@ func (s *Store) readAtOnce(ctx context.Context, cmds ...redis.Cmder) error {
 	return s.retry(ctx, func() (bool, error) {
 		pipe := s.client.TxPipeline()
 		for _, c := range cmds {
+			c.SetErr(nil)            // that of the try before
 			_ = pipe.Process(ctx, c) // queues it only
 		}
-		if _, err := pipe.Exec(ctx); noNil(err) != nil {
-			return false, err
-		}
-		for _, c := range cmds {
-			if err := noNil(c.Err()); err != nil {
-				return false, err
-			}
-		}
-		return false, nil
+		_, err := pipe.Exec(ctx)
+		return false, ofTransaction(err, cmds)
 	})
+}
+
+// ofTransaction is why a transaction failed, or nil. When the server takes none of
+// its commands, such as while it starts, EXEC only says so: the reason is with
+// the commands.
+func ofTransaction(err error, cmds []redis.Cmder) error {
+	for _, c := range cmds {
+		if own := noNil(c.Err()); own != nil && !redis.HasErrorPrefix(own, "EXECABORT") {
+			return own
+		}
+	}
+	return noNil(err)
 }
 
 // found reports whether a command found what it was to read.

@@ -189,7 +189,7 @@ func (s *Store) pages(ctx context.Context, queue string, states []storage.State,
 	for i := range pages {
 		page, ok := cmd.Val()[i].([]any)
 		if !ok {
-			return nil, fmt.Errorf("bullmq: list of queue %q: the script answered %T", queue, cmd.Val()[i])
+			return nil, storage.OfKind(storage.ErrMalformed, fmt.Errorf("bullmq: list of queue %q: the script answered %T", queue, cmd.Val()[i]))
 		}
 		pages[i] = page
 	}

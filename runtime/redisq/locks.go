@@ -2,7 +2,6 @@ package redisq
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
@@ -14,7 +13,7 @@ func (s *Store) Renew(ctx context.Context, queue string, locks []storage.Lock, d
 		return nil, nil
 	}
 	if d < time.Millisecond {
-		return nil, fmt.Errorf("bullmq: locks cannot be renewed for %v: give at least a millisecond", d)
+		return nil, storage.Invalid("bullmq: locks cannot be renewed for %v: give at least a millisecond", d)
 	}
 	args := make([]any, 0, 1+2*len(locks))
 	args = append(args, d.Milliseconds())

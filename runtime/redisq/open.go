@@ -3,7 +3,6 @@ package redisq
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -11,6 +10,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
 // DefaultPrefix is what the keys of all queues begin with, here and in Node,
@@ -78,7 +79,7 @@ const urlHelp = `use redis://[user:password@]host:6379[/db], rediss://... for TL
 func Open(url string, opts ...Option) (*Store, error) {
 	o, err := redis.ParseURL(url)
 	if err != nil {
-		return nil, fmt.Errorf("bullmq: the URL of Redis is not right (%s): %s", withoutURL(err), urlHelp)
+		return nil, storage.Invalid("bullmq: the URL of Redis is not right (%s): %s", withoutURL(err), urlHelp)
 	}
 	o.ContextTimeoutEnabled = true
 	// Retrying is done here: only of what certainly did not happen, and within the context.
@@ -111,21 +112,21 @@ func New(client redis.UniversalClient, opts ...Option) (*Store, error) {
 	switch c := client.(type) {
 	case *redis.Client:
 		if c == nil {
-			return nil, errors.New("bullmq: the Redis client is nil")
+			return nil, storage.Invalid("bullmq: the Redis client is nil")
 		}
 	case *redis.ClusterClient:
 		if c == nil {
-			return nil, errors.New("bullmq: the Redis client is nil")
+			return nil, storage.Invalid("bullmq: the Redis client is nil")
 		}
 		s.cluster = true
 	default:
-		return nil, fmt.Errorf("bullmq: a Redis client of type %T cannot hold queues: use redis.NewClient, NewFailoverClient or NewClusterClient", client)
+		return nil, storage.Invalid("bullmq: a Redis client of type %T cannot hold queues: use redis.NewClient, NewFailoverClient or NewClusterClient", client)
 	}
 	for _, o := range opts {
 		o(s)
 	}
 	if s.prefix == "" {
-		return nil, errors.New(`bullmq: the prefix is empty: leave it out for the default, "bull"`)
+		return nil, storage.Invalid(`bullmq: the prefix is empty: leave it out for the default, "bull"`)
 	}
 	if s.log == nil {
 		s.log = slog.Default()
@@ -158,7 +159,8 @@ func (s *Store) Close() error {
 	return s.closeErr
 }
 
-// ErrNoHashTag is returned on a cluster for a queue whose keys would be spread over slots.
+// ErrNoHashTag is returned on a cluster for a queue whose keys would be spread over
+// slots. It is also a [storage.ErrInvalid].
 var ErrNoHashTag = errors.New("its keys are not in one slot of the cluster: put a hash tag in the prefix, as in Prefix(\"{jobs}\"), or in the queue's name, as in \"{mail}\"")
 
 // Usable implements [storage.Storage].
@@ -172,14 +174,14 @@ func (s *Store) Usable(queue string) error {
 // cluster cannot hold.
 func (s *Store) base(queue string) (string, error) {
 	if queue == "" {
-		return "", errors.New("bullmq: the queue's name is empty")
+		return "", storage.Invalid("bullmq: the queue's name is empty")
 	}
 	if strings.Contains(queue, ":") {
-		return "", fmt.Errorf("bullmq: the queue's name %q contains a colon, which separates the parts of a key", queue)
+		return "", storage.Invalid("bullmq: the queue's name %q contains a colon, which separates the parts of a key", queue)
 	}
 	b := s.prefix + ":" + queue + ":"
 	if s.cluster && hashTag(b) == "" {
-		return "", fmt.Errorf("bullmq: queue %q: %w", queue, ErrNoHashTag)
+		return "", storage.Invalid("bullmq: queue %q: %w", queue, ErrNoHashTag)
 	}
 	return b, nil
 }

@@ -37,7 +37,7 @@ func (s *Store) UpsertSchedules(ctx context.Context, queue string, now time.Time
 		return nil, err
 	}
 	if len(reply) != 2*len(list) {
-		return nil, fmt.Errorf("bullmq: upsert schedulers on queue %q: the reply has %d elements for %d", queue, len(reply), len(list))
+		return nil, unreadable(fmt.Errorf("bullmq: upsert schedulers on queue %q: the reply has %d elements for %d", queue, len(reply), len(list)))
 	}
 	out := make([]storage.Scheduled, len(list))
 	for i := range list {
@@ -64,7 +64,7 @@ func scheduleError(queue, id, code string) error {
 	case "3":
 		err = storage.ErrOldScheduler
 	default:
-		err = errors.New("unknown reply " + code + " of a script")
+		err = storage.OfKind(storage.ErrMalformed, errors.New("unknown reply "+code+" of a script"))
 	}
 	return fmt.Errorf("bullmq: scheduler %q on queue %q: %w", id, queue, err)
 }
@@ -168,7 +168,7 @@ func (s *Store) AdvanceSchedules(ctx context.Context, queue string, now time.Tim
 		return nil, err
 	}
 	if len(reply) != 2*len(list) {
-		return nil, fmt.Errorf("bullmq: advance schedulers on queue %q: the reply has %d elements for %d", queue, len(reply), len(list))
+		return nil, unreadable(fmt.Errorf("bullmq: advance schedulers on queue %q: the reply has %d elements for %d", queue, len(reply), len(list)))
 	}
 	out := make([]storage.Scheduled, len(list))
 	for i := range list {
@@ -204,7 +204,7 @@ func (s *Store) unschedule(ctx context.Context, queue, owner string, ids []strin
 		return nil, err
 	}
 	if len(reply) != len(ids) {
-		return nil, fmt.Errorf("bullmq: remove schedulers on queue %q: the reply has %d elements for %d", queue, len(reply), len(ids))
+		return nil, unreadable(fmt.Errorf("bullmq: remove schedulers on queue %q: the reply has %d elements for %d", queue, len(reply), len(ids)))
 	}
 	removed := make([]bool, len(ids))
 	for i := range removed {

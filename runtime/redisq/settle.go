@@ -34,7 +34,7 @@ func (s *Store) Settle(ctx context.Context, queue string, req *storage.SettleReq
 	}
 	reply, err := parseSettled(cmd.Val(), queue, req)
 	if err != nil {
-		return nil, fmt.Errorf("bullmq: reply of the settle script on queue %q: %w", queue, err)
+		return nil, unreadable(fmt.Errorf("bullmq: reply of the settle script on queue %q: %w", queue, err))
 	}
 	return reply, nil
 }
@@ -156,17 +156,17 @@ func letterAfter(st, before *storage.Settlement) byte {
 
 func checkSettle(req *storage.SettleRequest) error {
 	if req.Take > 0 && req.Token == "" {
-		return errors.New("bullmq: jobs cannot be taken without a token")
+		return storage.Invalid("bullmq: jobs cannot be taken without a token")
 	}
 	if req.Take > 0 && req.Token != "0" && req.Lock < time.Millisecond {
-		return fmt.Errorf("bullmq: jobs cannot be locked for %v: give at least a millisecond", req.Lock)
+		return storage.Invalid("bullmq: jobs cannot be locked for %v: give at least a millisecond", req.Lock)
 	}
 	for i := range req.Settle {
 		switch req.Settle[i].Kind {
 		case storage.Completed, storage.Failed, storage.RetryNow, storage.RetryLater, storage.DelayedUntil,
 			storage.BackToWait, storage.WaitForChildren:
 		default:
-			return fmt.Errorf("bullmq: job %q cannot be settled: its kind %q is not known", req.Settle[i].ID, req.Settle[i].Kind)
+			return storage.Invalid("bullmq: job %q cannot be settled: its kind %q is not known", req.Settle[i].ID, req.Settle[i].Kind)
 		}
 	}
 	return nil

@@ -2,7 +2,6 @@ package redisq
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
@@ -13,7 +12,7 @@ import (
 // req.MaxStalled carries [storage.Record.Deferred], for the next worker to fail it.
 func (s *Store) RecoverStalled(ctx context.Context, queue string, req storage.StalledRequest) ([]string, error) {
 	if req.Interval < time.Millisecond {
-		return nil, fmt.Errorf("bullmq: stalled jobs cannot be looked for every %v: give at least a millisecond", req.Interval)
+		return nil, storage.Invalid("bullmq: stalled jobs cannot be looked for every %v: give at least a millisecond", req.Interval)
 	}
 	return s.run(ctx, "stalled", queue, req.Now.UnixMilli(), req.Interval.Milliseconds(), req.MaxStalled)
 }

@@ -79,7 +79,7 @@ func (w *waiter) Close() error {
 func (w *waiter) ended(ctx context.Context) error {
 	select {
 	case <-w.closed:
-		return fmt.Errorf("bullmq: wait for work on queue %q: %w", w.queue, net.ErrClosed)
+		return storage.OfKind(storage.ErrClosed, fmt.Errorf("bullmq: wait for work on queue %q: %w", w.queue, net.ErrClosed))
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	default:
