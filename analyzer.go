@@ -63,7 +63,7 @@ func (v *vet) run(pass *analysis.Pass) (any, error) {
 	l := &diag.List{Base: module.Dir}
 	source.WarnIgnored(pass.IgnoredFiles, l)
 	packages := source.Read([]*source.Unit{unit}, l)
-	check.Packages(packages, check.Options{TypeScript: v.typescript, Alone: true}, l)
+	check.Packages(packages, nil, check.Options{TypeScript: v.typescript, Alone: true}, l)
 	for _, p := range packages {
 		if module.Dir == "" || module.Path == "" {
 			continue // some build systems do not tell, and then nothing is known of the output

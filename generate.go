@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -94,8 +95,9 @@ func Generate(ctx context.Context, c Config) (*Result, error) {
 
 // generate checks what was loaded and fills in the files.
 func (r *Result) generate(c Config, from source.Config, loaded *source.Loaded, l *diag.List) error {
-	check.Packages(loaded.Annotated, check.Options{TypeScript: !c.NoTypeScript}, l)
-	outputs := source.Outputs(from, loaded, c.Out, l)
+	check.Packages(loaded.Annotated, loaded.Children, check.Options{TypeScript: !c.NoTypeScript}, l)
+	all := source.Outputs(from, loaded, c.Out, l)
+	outputs := slices.DeleteFunc(slices.Clone(all), func(o *model.Output) bool { return len(o.Packages) == 0 })
 	planned := plan(c, outputs)
 	orphans, err := findOrphans(loaded, planned, c)
 	if err != nil {
@@ -109,7 +111,7 @@ func (r *Result) generate(c Config, from source.Config, loaded *source.Loaded, l
 	for _, o := range outputs {
 		o.Existing = source.Declared(o.Dir, namesIn(o.Dir, planned, orphans))
 	}
-	check.Outputs(outputs, l)
+	check.Outputs(all, l)
 	if !l.Failed() && len(planned)+len(orphans) == 0 {
 		in := strings.Join(c.Patterns, " ")
 		if !strings.Contains(in, "...") {
@@ -137,7 +139,6 @@ func (r *Result) generate(c Config, from source.Config, loaded *source.Loaded, l
 func plan(c Config, outputs []*model.Output) []File {
 	var planned []File
 	for _, o := range outputs {
-		names := sync.OnceValue(func() *templates.Names { return templates.NewNames(o) })
 		for _, p := range o.Packages {
 			add := func(name string, content func() ([]byte, error)) {
 				planned = append(planned, File{
@@ -146,7 +147,7 @@ func plan(c Config, outputs []*model.Output) []File {
 				})
 			}
 			add(naming.File(p.Name), func() ([]byte, error) {
-				return templates.Go(o, p, names(), templates.Options{NoGuard: c.NoGuard})
+				return templates.Go(o, p, templates.NewNames(o, p), templates.Options{NoGuard: c.NoGuard})
 			})
 			if !c.NoTypeScript {
 				add(naming.Declarations(p.Name), func() ([]byte, error) { return templates.TypeScript(p), nil })

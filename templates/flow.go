@@ -17,7 +17,7 @@ func (f *file) flow(q *model.Queue, t *model.Task) {
 	if t.Grows() {
 		f.addChildren(t)
 	}
-	if t.InFlow() {
+	if t.Node() {
 		f.node(q, t)
 	}
 }

@@ -17,50 +17,47 @@ var locals = []string{"ctx", "c", "h", "opts", "p", "ps", "result", "w"}
 // flowLocals are those that only tasks with children need.
 var flowLocals = []string{"err", "f", "in"}
 
-// Names are the names in one output that users do not see: those of its imports.
+// Names are the names in one file that users do not see: those of its imports.
 type Names struct {
 	imports map[string]imported // by path
 }
 
 type imported struct{ name, as string }
 
-// NewNames chooses the names of an output.
-func NewNames(o *model.Output) *Names {
+// NewNames chooses the names of a package's file in its output. They depend on
+// nothing but that package and what people have written into the output: what is
+// generated from other packages begins with capitals, as no import does.
+func NewNames(o *model.Output, p *model.Package) *Names {
 	var scope naming.Scope[struct{}]
-	for _, name := range locals {
-		scope.Take(name, struct{}{})
-	}
-	if o.Flows() {
-		for _, name := range flowLocals {
+	take := func(names []string) {
+		for _, name := range names {
 			scope.Take(name, struct{}{})
 		}
+	}
+	take(locals)
+	if p.Flows() {
+		take(flowLocals)
 	}
 	for _, d := range o.Existing {
-		scope.Take(d.Name, struct{}{})
-	}
-	for _, p := range o.Packages {
-		for _, name := range p.Declares() {
-			scope.Take(name, struct{}{})
+		if !d.Ours {
+			take([]string{d.Name})
 		}
-		for _, q := range p.Queues {
-			for _, name := range q.Declares() {
-				scope.Take(name, struct{}{})
-			}
-			for _, t := range q.Tasks {
-				for _, name := range t.Declares() {
-					scope.Take(name, struct{}{})
-				}
-			}
+	}
+	take(p.Declares())
+	for _, q := range p.Queues {
+		take(q.Declares())
+		for _, t := range q.Tasks {
+			take(t.Declares())
 		}
 	}
 	n := &Names{map[string]imported{}}
-	n.chooseImports(o, &scope)
+	n.chooseImports(o, p, &scope)
 	return n
 }
 
-// chooseImports gives every package that the output may import a name: its
-// own, if that is free. Those that all files need come first.
-func (n *Names) chooseImports(o *model.Output, scope *naming.Scope[struct{}]) {
+// chooseImports gives every package that the file may import a name: its own, if
+// that is free. Those that all files need come first.
+func (n *Names) chooseImports(o *model.Output, p *model.Package, scope *naming.Scope[struct{}]) {
 	choose := func(path, name string) {
 		if _, known := n.imports[path]; !known && path != o.Path {
 			n.imports[path] = imported{name, scope.Free(name, "pkg", struct{}{})}
@@ -68,27 +65,23 @@ func (n *Names) chooseImports(o *model.Output, scope *naming.Scope[struct{}]) {
 	}
 	choose("context", "context")
 	choose("time", "time")
-	if o.Flows() {
+	if p.Flows() {
 		choose("errors", "errors")
 	}
 	choose(model.RuntimePath, model.RuntimeName)
-	for _, p := range o.Packages {
-		choose(p.Path, p.Name)
-	}
+	choose(p.Path, p.Name)
 	others := map[string]string{}
-	for _, p := range o.Packages {
-		for _, t := range p.Tasks {
-			packagesOf(t.Payload, o.Path, others)
-			packagesOf(t.Result, o.Path, others)
-			for _, field := range t.Payload.Actual().Fields {
+	for _, t := range p.Tasks {
+		packagesOf(t.Payload, o.Path, others)
+		packagesOf(t.Result, o.Path, others)
+		for _, field := range t.Payload.Actual().Fields {
+			packagesOf(field.Type, o.Path, others)
+		}
+		packagesOfSlots(t, o.Path, others)
+		for _, u := range t.Upgrades {
+			packagesOf(u.Old, o.Path, others)
+			for _, field := range u.Old.Actual().Fields {
 				packagesOf(field.Type, o.Path, others)
-			}
-			packagesOfSlots(t, o.Path, others)
-			for _, u := range t.Upgrades {
-				packagesOf(u.Old, o.Path, others)
-				for _, field := range u.Old.Actual().Fields {
-					packagesOf(field.Type, o.Path, others)
-				}
 			}
 		}
 	}

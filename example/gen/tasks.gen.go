@@ -201,6 +201,17 @@ var SummarizeTask = bullmq.NewTask[tasks.Summarize, tasks.Summary](
 	},
 )
 
+// SummarizeNode is a job of task summarize in a flow.
+type SummarizeNode struct {
+	*bullmq.Node
+}
+
+// FlowSummarize makes a job of task summarize for a flow, on queue files.
+// It adds nothing.
+func FlowSummarize(p tasks.Summarize, opts ...bullmq.NodeOption) SummarizeNode {
+	return SummarizeNode{SummarizeTask.Node(p, opts...)}
+}
+
 // EnqueueSummarize adds a job of task summarize to queue files.
 //
 // Summarize adds up the reports of scans, some time after they were added.

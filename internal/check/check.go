@@ -19,13 +19,19 @@ type Options struct {
 }
 
 // Packages puts the tasks of each package to their queues and the tasks of
-// children into the slots of their parents, and checks them.
-func Packages(packages []*model.Package, o Options, l *diag.List) {
+// children into the slots of their parents, and checks them. Of the packages that
+// are there for their tasks in slots alone, it reports what is wrong with flows.
+func Packages(packages, others []*model.Package, o Options, l *diag.List) {
 	payloads := payloadTypes(packages)
 	for _, p := range packages {
 		join(p, l)
 	}
-	children(packages, o, l)
+	of := &diag.List{Base: l.Base} // the others
+	for _, p := range others {
+		join(p, of)
+	}
+	children(packages, others, o, l, of)
+	l.JoinErrors(of)
 	for _, p := range packages {
 		for _, t := range p.Tasks {
 			task(t, payloads, o, l)

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/bullmq-gen/bullmq-gen/internal/diag"
@@ -22,9 +23,9 @@ type member struct {
 // linker finds the tasks of slots.
 type linker struct {
 	l *diag.List
-	// tasks are those of the run.
+	// tasks are those of packages that are known.
 	tasks map[declared]member
-	// packages are the paths of the run's packages with tasks.
+	// packages are the paths of packages that are known, with tasks.
 	packages map[string]bool
 	// alone is that of Options.
 	alone bool
@@ -32,10 +33,12 @@ type linker struct {
 	here *model.Package
 }
 
-// children fills in the slots of all tasks, and checks them.
-func children(packages []*model.Package, o Options, l *diag.List) {
-	c := &linker{l: l, alone: o.Alone, tasks: map[declared]member{}, packages: map[string]bool{}}
-	for _, p := range packages {
+// children fills in the slots of all tasks, and checks them. What is wrong with
+// those of the others goes to of.
+func children(packages, others []*model.Package, o Options, l, of *diag.List) {
+	c := &linker{alone: o.Alone, tasks: map[declared]member{}, packages: map[string]bool{}}
+	all := slices.Concat(packages, others)
+	for _, p := range all {
 		c.packages[p.Path] = true
 		queues := map[*model.Task]*model.Queue{}
 		for _, q := range p.Queues {
@@ -47,8 +50,11 @@ func children(packages []*model.Package, o Options, l *diag.List) {
 			c.tasks[declared{p.Path, t.GoName}] = member{p, queues[t], t}
 		}
 	}
-	for _, p := range packages {
-		c.here = p
+	for i, p := range all {
+		c.here, c.l = p, l
+		if i >= len(packages) {
+			c.l = of
+		}
 		for _, t := range p.Tasks {
 			if t.Children != nil && c.holdsSlots(t) {
 				c.slots(t)
@@ -60,7 +66,7 @@ func children(packages []*model.Package, o Options, l *diag.List) {
 			flow(t, l)
 		}
 	}
-	cycles(packages, l)
+	cycles(all, l)
 }
 
 // task finds the task of a type, or of the one that an alias stands for.
@@ -130,7 +136,6 @@ func (c *linker) slots(t *model.Task) {
 		c.onFail(s)
 		if c.child(s) {
 			t.Slots = append(t.Slots, s)
-			s.Task.Child = true
 		}
 	}
 }
@@ -187,7 +192,7 @@ func (c *linker) noTask(s *model.Slot) {
 	case c.packages[t.Path]:
 		c.l.Errorf(s.Pos, "slot %s: type %s is no task: write //bullmq:task QUEUE/NAME above it, at %v", name, c.written(t), t.Pos)
 	case !c.alone:
-		c.l.Errorf(s.Pos, "slot %s: type %s is no task of this run: write //bullmq:task QUEUE/NAME above it, or, if that is there, generate both packages at once: bullmq-gen ./...", name, c.written(t))
+		c.l.Errorf(s.Pos, "slot %s: type %s is no task: write //bullmq:task QUEUE/NAME above it, in package %s", name, c.written(t), t.Path)
 	}
 }
 

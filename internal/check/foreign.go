@@ -13,7 +13,7 @@ import (
 func foreign(outputs []*model.Output, l *diag.List) {
 	imports := map[*model.Output][]*model.Slot{}
 	for _, o := range outputs {
-		for _, p := range o.Packages {
+		for _, p := range slices.Concat(o.Packages, o.Children) {
 			for _, t := range p.Tasks {
 				for _, s := range t.Slots {
 					if to := s.Package.Output; to != nil && to != o { // nil: reported already

@@ -91,6 +91,19 @@ func short(base, file, separator string) string {
 	return strings.ReplaceAll(file, separator, "/")
 }
 
+// Join adds what another list with the same Base has.
+func (l *List) Join(other *List) { l.all = append(l.all, other.all...) }
+
+// JoinErrors adds the errors of another list with the same Base, and leaves its
+// warnings out.
+func (l *List) JoinErrors(other *List) {
+	for _, d := range other.all {
+		if d.Severity == Error {
+			l.all = append(l.all, d)
+		}
+	}
+}
+
 // Errors is how many errors there are.
 func (l *List) Errors() int {
 	n := 0

@@ -81,8 +81,6 @@ type Task struct {
 	Children    *Type
 	ChildrenPos token.Position
 	Slots       []*Slot // in the order of the source
-	// Child is true when the task has a slot of another one.
-	Child bool
 
 	Aliases  []Alias
 	Upgrades []*Upgrade // sorted by From, once they are put to their tasks

@@ -83,8 +83,13 @@ func (t *Task) Grows() bool {
 	return t.Parent() && !t.Early() && !slices.ContainsFunc(t.Slots, func(s *Slot) bool { return s.Kind == One })
 }
 
-// InFlow is true when jobs of the task are parents or children.
-func (t *Task) InFlow() bool { return t.Child || t.Parent() }
+// Node is true when jobs of the task can be parts of flows, so that there is a
+// type for them there. It does not depend on whether some task has a slot for
+// them, which a run that does not read its package would not know. A job that may
+// give way to an equal one cannot be a child.
+func (t *Task) Node() bool {
+	return t.Parent() || t.Dedup == nil && !slices.ContainsFunc(t.Keys(), func(k Key) bool { return k.Word.Text == WordDedup })
+}
 
 // Early is true when a job of the task may begin before all its children are
 // finished.

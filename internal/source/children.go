@@ -21,6 +21,7 @@ func (r *reader) readChildren(s *ast.TypeSpec, t *model.Task, arg *directive.Arg
 		return
 	}
 	t.Children = r.types.of(found)
+	r.wantSlots(found)
 	for found != nil {
 		r.reportFields(found)
 		alias, ok := found.(*types.Alias)
@@ -28,6 +29,32 @@ func (r *reader) readChildren(s *ast.TypeSpec, t *model.Task, arg *directive.Arg
 			return
 		}
 		found = alias.Rhs()
+	}
+}
+
+// wantSlots notes which packages the types of the slots are declared in.
+func (r *reader) wantSlots(t types.Type) {
+	s, ok := t.Underlying().(*types.Struct)
+	if !ok {
+		return
+	}
+	for f := range s.Fields() {
+		t := f.Type()
+		for {
+			if a, ok := t.(*types.Alias); ok {
+				r.types.wantTasks(a.Obj().Pkg())
+				t = a.Rhs()
+				continue
+			}
+			inner, ok := t.(interface{ Elem() types.Type }) // *T, []T, map[string]T
+			if !ok {
+				break
+			}
+			t = inner.Elem()
+		}
+		if n, ok := t.(*types.Named); ok {
+			r.types.wantTasks(n.Obj().Pkg())
+		}
 	}
 }
 

@@ -61,12 +61,13 @@ func FuzzSource(f *testing.F) {
 	f.Add("package p\n\n//bullmq:task q/a\ntype T struct{ *T; U }\n\ntype U struct{ *T `bullmq:\"dedup\"` }")
 	f.Add("package p\n\n//bullmq:task q/a codec=C\ntype T struct{ A int }\n\ntype V struct{ A, B int }\n\n//bullmq:upgrade from=b\n//bullmq:upgrade from=c\nfunc U(v V) (T, error) { return T{}, nil }\n\nvar C D\n\ntype D struct{}")
 	f.Add("package p\n\n//bullmq:task q/a\ntype T []int\n\n//bullmq:upgrade from=b\nfunc U(v struct{ A map[string]T }) T { return nil }")
+	f.Add("package p\n\n//bullmq:task q/a\ntype T struct{ N Node; P P }\n\ntype Node *struct{ Next Node }\n\ntype P *P")
 	f.Fuzz(func(t *testing.T, text string) {
 		p, l := readText(text)
 		if p == nil {
 			return
 		}
-		check.Packages([]*model.Package{p}, check.Options{TypeScript: true}, l)
+		check.Packages([]*model.Package{p}, nil, check.Options{TypeScript: true}, l)
 		o := &model.Output{Dir: "/gen", Path: "example.com/gen", Name: "gen", Packages: []*model.Package{p}}
 		p.Output = o
 		check.Outputs([]*model.Output{o}, l)
@@ -76,7 +77,7 @@ func FuzzSource(f *testing.F) {
 		if l.Failed() {
 			return
 		}
-		code, err := templates.Go(o, p, templates.NewNames(o), templates.Options{})
+		code, err := templates.Go(o, p, templates.NewNames(o, p), templates.Options{})
 		require.NoError(t, err)
 		require.NotEmpty(t, templates.TypeScript(p))
 		_, err = manifest.New([]*manifest.Package{manifest.Of(o, p)}).Bytes()
@@ -84,7 +85,7 @@ func FuzzSource(f *testing.F) {
 		formatted, err := format.Source(code)
 		require.NoError(t, err)
 		require.Equal(t, string(formatted), string(code))
-		again, err := templates.Go(o, p, templates.NewNames(o), templates.Options{})
+		again, err := templates.Go(o, p, templates.NewNames(o, p), templates.Options{})
 		require.NoError(t, err)
 		require.Equal(t, string(code), string(again))
 	})

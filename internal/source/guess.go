@@ -2,12 +2,17 @@ package source
 
 import (
 	"context"
+	"go/parser"
+	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
+	"golang.org/x/mod/modfile"
 	"golang.org/x/tools/go/packages"
 )
 
@@ -15,7 +20,10 @@ import (
 // packages there are: the two questions to it then take the time of one. It
 // counts only if it turns out to be right.
 type guess struct {
-	dirs   []string
+	dirs []string
+	// more are packages of the same modules that those in dirs import. They may
+	// declare types of payloads, whose comments and constants are needed.
+	more   []string
 	cancel context.CancelFunc
 	result func() ([]*packages.Package, error)
 }
@@ -30,7 +38,8 @@ func (c *Config) guess(ctx context.Context) *guess {
 	go func() {
 		defer close(done)
 		if g.dirs = c.guessDirs(); len(g.dirs) > 0 {
-			found, err = c.loadTypes(ctx, g.dirs)
+			g.more = c.importsOf(g.dirs)
+			found, err = c.loadTypes(ctx, slices.Concat(g.dirs, g.more))
 		}
 	}()
 	g.result = func() ([]*packages.Package, error) {
@@ -45,7 +54,7 @@ func (c *Config) guess(ctx context.Context) *guess {
 func (g *guess) take(dirs []string) ([]*packages.Package, error, bool) {
 	defer g.cancel()
 	found, err := g.result()
-	return found, err, slices.Equal(dirs, g.dirs) && len(found) == len(dirs)
+	return found, err, slices.Equal(dirs, g.dirs) && len(found) == len(dirs)+len(g.more)
 }
 
 // guessDirs are the folders below the patterns that have a file with a
@@ -76,6 +85,47 @@ func (c *Config) guessDirs() []string {
 	}
 	slices.Sort(dirs)
 	return dirs
+}
+
+// importsOf are the packages that the files with directives in the folders import
+// from their own modules, without those that are in the folders themselves.
+func (c *Config) importsOf(dirs []string) []string {
+	var more []string
+	for _, dir := range dirs {
+		module := moduleOf(dir)
+		if module.Path == "" {
+			continue
+		}
+		files, _ := filepath.Glob(filepath.Join(dir, "*.go")) // of an odd folder name there are none
+		for _, file := range files {
+			if ok, _ := c.mentions(file); !ok {
+				continue
+			}
+			syntax, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+			if err != nil {
+				continue
+			}
+			for _, s := range syntax.Imports {
+				path, _ := strconv.Unquote(s.Path.Value)
+				rel, ok := strings.CutPrefix(path, module.Path+"/")
+				at := filepath.Join(module.Dir, filepath.FromSlash(rel))
+				if ok && !slices.Contains(dirs, at) && !slices.Contains(more, path) && ModuleDir(at) == module.Dir {
+					more = append(more, path)
+				}
+			}
+		}
+	}
+	return more
+}
+
+// moduleOf is the module of a folder, as its go.mod has it.
+func moduleOf(dir string) Module {
+	root := ModuleDir(dir)
+	text, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if root == "" || err != nil {
+		return Module{}
+	}
+	return Module{Path: modfile.ModulePath(text), Dir: root}
 }
 
 // ignored is true for folders that the pattern ... leaves out.

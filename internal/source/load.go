@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -23,6 +24,11 @@ type Loaded struct {
 	All []*Listed
 	// Annotated are those with directives, described.
 	Annotated []*model.Package
+	// Children are described packages that the patterns do not match, and whose
+	// tasks stand in slots of the Annotated, or in slots of one another.
+	Children []*model.Package
+
+	modules map[string]Module // of annotated packages and of Children, by path
 }
 
 const typed = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
@@ -62,16 +68,67 @@ func Load(ctx context.Context, c Config, l *diag.List) (*Loaded, error) {
 		c.logf("asking again, since the guess was wrong")
 		found, err = c.loadTypes(ctx, paths)
 	}
-	if err != nil {
+	for wanted := paths; ; {
+		if err != nil {
+			return nil, err
+		}
+		c.logf("types loaded (%v)", time.Since(start).Round(time.Millisecond))
+		trial := &diag.List{Base: l.Base}
+		missing, err2 := loaded.describe(found, paths, trial)
+		if err2 != nil {
+			return nil, err2
+		}
+		if missing = slices.DeleteFunc(missing, func(path string) bool { return slices.Contains(wanted, path) }); len(missing) == 0 {
+			l.Join(trial)
+			return loaded, nil
+		}
+		c.logf("asking for what declares their types too: %s", strings.Join(missing, " "))
+		for _, p := range found {
+			if !slices.Contains(wanted, p.PkgPath) {
+				wanted = append(wanted, p.PkgPath)
+			}
+		}
+		wanted = append(wanted, missing...)
+		found, err = c.loadTypes(ctx, wanted)
+	}
+}
+
+// describe reads the packages at paths among those that were found, and returns
+// the paths of others that it needs for that: what declares types of payloads, for
+// their comments and constants, and what declares tasks of children. They are
+// needed whatever else is in the run, so that one package has one output.
+func (loaded *Loaded) describe(found []*packages.Package, paths []string, l *diag.List) (missing []string, err error) {
+	all, more, err := units(found, paths, l)
+	if err != nil || len(all) == 0 {
 		return nil, err
 	}
-	c.logf("types loaded (%v)", time.Since(start).Round(time.Millisecond))
-	all, err := units(found, listed, l)
-	if err != nil {
-		return nil, err
+	r := newTypes(append(all, more...))
+	loaded.Annotated = r.read(all, l)
+	loaded.Children = nil
+	for read := map[string]bool{}; ; {
+		next := slices.DeleteFunc(slices.Clone(more), func(u *Unit) bool { return read[u.Types.Path()] || !r.children[u.Types.Path()] })
+		if len(next) == 0 {
+			break
+		}
+		for _, u := range next {
+			read[u.Types.Path()] = true
+		}
+		for _, p := range found {
+			if read[p.PkgPath] && reportSyntax(p, l) {
+				return nil, nil
+			}
+		}
+		loaded.Children = append(loaded.Children, r.read(next, l)...)
 	}
-	loaded.Annotated = Read(all, l)
-	return loaded, nil
+	loaded.modules = map[string]Module{}
+	for _, u := range append(all, more...) {
+		loaded.modules[u.Types.Path()] = u.Module
+	}
+	for path := range r.missing {
+		missing = append(missing, path)
+	}
+	slices.Sort(missing)
+	return missing, nil
 }
 
 // loadTypes loads the packages. Types of their dependencies come from export
@@ -119,28 +176,41 @@ func parseDeclarations(fset *token.FileSet, name string, src []byte) (*ast.File,
 	return file, err
 }
 
-// units are the packages as Read takes them.
-func units(found []*packages.Package, listed []*Listed, l *diag.List) ([]*Unit, error) {
+// units are the packages as Read takes them: those at paths, and the others that
+// could be read.
+func units(found []*packages.Package, paths []string, l *diag.List) (all, more []*Unit, err error) {
 	slices.SortFunc(found, func(a, b *packages.Package) int { return strings.Compare(a.PkgPath, b.PkgPath) })
 	broken := false
 	for _, p := range found {
-		broken = reportSyntax(p, l) || broken
+		if slices.Contains(paths, p.PkgPath) {
+			broken = reportSyntax(p, l) || broken
+		}
 	}
 	if broken {
-		return nil, nil // what is missing from a broken file would only mislead
+		return nil, nil, nil // what is missing from a broken file would only mislead
 	}
-	var all []*Unit
 	for _, p := range found {
-		at := slices.IndexFunc(listed, func(c *Listed) bool { return c.Path == p.PkgPath })
-		if p.Types == nil || at < 0 {
-			return nil, errors.New("the go command says nothing about package " + p.PkgPath)
+		asked := slices.Contains(paths, p.PkgPath)
+		if p.Types == nil || len(p.GoFiles) == 0 {
+			if asked {
+				return nil, nil, errors.New("the go command says nothing about package " + p.PkgPath)
+			}
+			continue
 		}
-		all = append(all, &Unit{
-			Dir: listed[at].Dir, Fset: p.Fset, Files: p.Syntax, Types: p.Types, Info: p.TypesInfo,
-			Errors: p.TypeErrors, Said: said(p),
-		})
+		u := &Unit{
+			Dir: filepath.Dir(p.GoFiles[0]), Fset: p.Fset, Files: p.Syntax, Types: p.Types, Info: p.TypesInfo,
+			Errors: p.TypeErrors, Said: said(p), Beside: !asked,
+		}
+		if p.Module != nil {
+			u.Module = Module{p.Module.Path, p.Module.Dir}
+		}
+		if asked {
+			all = append(all, u)
+		} else {
+			more = append(more, u)
+		}
 	}
-	return all, nil
+	return all, more, nil
 }
 
 // said is what the go command says about a package and about those that it imports.

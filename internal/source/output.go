@@ -22,22 +22,33 @@ import (
 func Outputs(c Config, loaded *Loaded, out string, l *diag.List) []*model.Output {
 	byDir := map[string]*model.Output{}
 	var outputs []*model.Output
-	for _, p := range loaded.Annotated {
+	find := func(p *model.Package, l *diag.List) *model.Output {
 		dir := OutputDir(p.Dir, out)
 		o := byDir[dir]
 		if o == nil {
-			o = newOutput(p, loaded.module(p.Path), dir, out, l)
-			if o == nil {
-				continue
+			if o = newOutput(p, loaded.modules[p.Path], dir, out, l); o == nil {
+				return nil
 			}
 			byDir[dir] = o
 			outputs = append(outputs, o)
 		}
-		imports := &importer{module: loaded.module(p.Path), context: build.Default, known: map[string][]string{}}
+		p.Output = o
+		return o
+	}
+	for _, p := range loaded.Annotated {
+		o := find(p, l)
+		if o == nil {
+			continue
+		}
+		imports := &importer{module: loaded.modules[p.Path], context: build.Default, known: map[string][]string{}}
 		imports.context.BuildTags = strings.Split(c.Tags, ",")
 		reportCycle(imports, p, o, l)
 		o.Packages = append(o.Packages, p)
-		p.Output = o
+	}
+	for _, p := range loaded.Children {
+		if o := find(p, l); o != nil {
+			o.Children = append(o.Children, p)
+		}
 	}
 	return outputs
 }
@@ -83,15 +94,6 @@ func newOutput(p *model.Package, module Module, dir, out string, l *diag.List) *
 	return nil
 }
 
-func (loaded *Loaded) module(path string) Module {
-	for _, p := range loaded.All {
-		if p.Path == path {
-			return p.Module
-		}
-	}
-	return Module{}
-}
-
 // ModuleDir returns the folder of the module that dir belongs to, or "". The
 // folder dir need not exist yet.
 func ModuleDir(dir string) string {
@@ -111,7 +113,7 @@ func ModuleDir(dir string) string {
 // user has there, or else one made from the folder's name.
 func packageName(dir string) string {
 	for _, file := range parseDir(dir, parser.PackageClauseOnly, nil) {
-		if !ast.IsGenerated(file.syntax) {
+		if !isOurs(file.syntax) {
 			return file.syntax.Name.Name
 		}
 	}
@@ -142,6 +144,21 @@ func parseDir(dir string, mode parser.Mode, skip []string) []parsed {
 	return files
 }
 
+// isOurs is true for files that this program wrote.
+func isOurs(file *ast.File) bool {
+	for _, group := range file.Comments {
+		if group.Pos() > file.Package {
+			break
+		}
+		for _, c := range group.List {
+			if strings.TrimSpace(c.Text) == model.Header {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // isSource is true for files that the go command takes for a package's source.
 func isSource(name string) bool {
 	return filepath.Ext(name) == ".go" && !strings.HasSuffix(name, "_test.go") && name[0] != '_' && name[0] != '.'
@@ -154,7 +171,7 @@ func Declared(dir string, skip []string) []model.Declared {
 	for _, f := range parseDir(dir, 0, skip) {
 		for _, d := range f.syntax.Decls {
 			for _, name := range declaredBy(d) {
-				all = append(all, model.Declared{Name: name.Name, Pos: f.fset.Position(name.Pos())})
+				all = append(all, model.Declared{Name: name.Name, Pos: f.fset.Position(name.Pos()), Ours: isOurs(f.syntax)})
 			}
 		}
 	}

@@ -38,7 +38,7 @@ func newReader(u *Unit, t *typeReader, l *diag.List) *reader {
 // read returns the model, or nil when the package declares nothing of ours.
 func (r *reader) read() *model.Package {
 	for _, file := range r.unit.Files {
-		if ast.IsGenerated(file) && strings.HasSuffix(r.position(file.Package).Filename, ".gen.go") {
+		if isOurs(file) {
 			continue
 		}
 		for _, s := range file.Imports {

@@ -2,6 +2,7 @@ package source
 
 import (
 	"go/ast"
+	"go/build"
 	"go/constant"
 	"go/token"
 	"go/types"
@@ -16,12 +17,20 @@ import (
 // typeReader turns go/types into the model's types. It makes one value of
 // each declared type, so that recursive types end.
 type typeReader struct {
-	fset   *token.FileSet
-	fields map[token.Pos]*ast.Field    // by the position of the name, in loaded packages
-	specs  map[token.Pos]*ast.TypeSpec // likewise
-	docs   map[token.Pos]string        // of types, likewise
-	errors []types.Error
-	said   []string // what the go command says about the packages
+	fset *token.FileSet
+	// loaded are the packages whose source is there, by path: true for those of
+	// the run, in which something can be reported.
+	loaded map[string]bool
+	// missing are packages that declare types which are described here, or tasks
+	// of children, and whose source is not there.
+	missing map[string]bool
+	// children are packages that have tasks of children, as far as is known.
+	children map[string]bool
+	fields   map[token.Pos]*ast.Field    // by the position of the name, in loaded packages
+	specs    map[token.Pos]*ast.TypeSpec // likewise
+	docs     map[token.Pos]string        // of types, likewise
+	errors   []types.Error
+	said     []string // what the go command says about the packages
 
 	known   typeutil.Map // of *model.Type
 	aliases map[*types.Alias]*model.Type
@@ -33,6 +42,7 @@ type typeReader struct {
 
 func newTypes(units []*Unit) *typeReader {
 	r := &typeReader{
+		loaded: map[string]bool{}, missing: map[string]bool{}, children: map[string]bool{},
 		fields:    map[token.Pos]*ast.Field{},
 		specs:     map[token.Pos]*ast.TypeSpec{},
 		docs:      map[token.Pos]string{},
@@ -42,6 +52,7 @@ func newTypes(units []*Unit) *typeReader {
 	}
 	for _, u := range units {
 		r.fset = u.Fset
+		r.loaded[u.Types.Path()] = !u.Beside
 		r.errors = append(r.errors, u.Errors...)
 		r.said = append(r.said, u.Said...)
 		for _, file := range u.Files {
@@ -135,12 +146,52 @@ func (r *typeReader) of(t types.Type) *model.Type {
 	if m.Kind == model.Invalid {
 		m.Why = r.whyNamed(t)
 	}
-	if n, ok := t.(*types.Named); ok && m.Kind == model.String {
-		m.Consts = constsOf(n)
-	}
 	m.Methods = methodsOf(t)
 	m.Lock = r.lockIn(t)
+	if n, ok := t.(*types.Named); ok && !m.SelfMade() && r.want(n.Obj().Pkg(), m.Kind) && m.Kind == model.String {
+		m.Consts = constsOf(n)
+	}
 	return m
+}
+
+// want notes that a package declares a type of a kind that is described with its
+// comments or its constants, and is true when they are at hand. Those of the
+// standard library are left out: they differ from one Go release to the next.
+func (r *typeReader) want(p *types.Package, k model.Kind) bool {
+	switch k {
+	case model.Struct, model.Slice, model.Array, model.Map, model.String:
+	default:
+		return false
+	}
+	if p == nil || p.Path() == model.RuntimePath || isStandard(p.Path()) {
+		return false
+	}
+	_, there := r.loaded[p.Path()]
+	if !there {
+		r.missing[p.Path()] = true
+	}
+	return there
+}
+
+// wantTasks notes that the type of a slot is declared in p.
+func (r *typeReader) wantTasks(p *types.Package) {
+	if p == nil || r.children[p.Path()] || isStandard(p.Path()) {
+		return
+	}
+	r.children[p.Path()] = true
+	if _, there := r.loaded[p.Path()]; !there {
+		r.missing[p.Path()] = true
+	}
+}
+
+// isStandard is true for packages of the standard library.
+func isStandard(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	if strings.Contains(first, ".") {
+		return false
+	}
+	p, err := build.Default.Import(path, "", build.FindOnly)
+	return err == nil && p.Goroot
 }
 
 func (r *typeReader) alias(a *types.Alias) *model.Type {
@@ -236,7 +287,7 @@ func (r *typeReader) field(v *types.Var, tag string) *model.Field {
 		Tag: tag, Pos: r.fset.Position(v.Pos()),
 	}
 	decl := r.fields[v.Pos()]
-	f.Source = decl != nil
+	f.Source = decl != nil && r.loaded[v.Pkg().Path()]
 	f.TagPos = f.Pos
 	raw := false
 	if decl != nil {

@@ -162,11 +162,11 @@ func TestNamesOfJobs(t *testing.T) {
 	env := bullmqtest.Start(t)
 	ctx, c := deadline(t), env.Client
 	for want, add := range map[string]func() (string, string, error){
-		"type":                     func() (string, string, error) { return added(namesgen.EnqueueA(ctx, c, names.A{})) },
-		"send-email":               func() (string, string, error) { return added(namesgen.EnqueueC(ctx, c, names.C{})) },
-		"émail":                    func() (string, string, error) { return added(namesgen.EnqueueF(ctx, c, names.F{})) },
-		"a.b/c":                    func() (string, string, error) { return added(namesgen.EnqueueG(ctx, c, names.G{})) },
-		`with "quotes" and spaces`: func() (string, string, error) { return added(namesgen.EnqueueH(ctx, c, names.H{})) },
+		"type":               func() (string, string, error) { return added(namesgen.EnqueueA(ctx, c, names.A{})) },
+		"send-email":         func() (string, string, error) { return added(namesgen.EnqueueC(ctx, c, names.C{})) },
+		"émail":              func() (string, string, error) { return added(namesgen.EnqueueF(ctx, c, names.F{})) },
+		"a.b/c":              func() (string, string, error) { return added(namesgen.EnqueueG(ctx, c, names.G{})) },
+		"it's (with) spaces": func() (string, string, error) { return added(namesgen.EnqueueH(ctx, c, names.H{})) },
 	} {
 		queue, id, err := add()
 		require.NoError(t, err)
