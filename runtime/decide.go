@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bullmq-gen/bullmq-gen/internal/jsjson"
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
@@ -105,7 +106,7 @@ func appendStack(before []byte, stack string, limit *int) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendString(b, s)
+		b = jsjson.AppendString(b, s)
 	}
 	return append(b, ']')
 }

@@ -65,7 +65,7 @@ func (t *Task[P, R]) Node(p P, opts ...NodeOption) *Node {
 // its slots.
 func (t *Task[P, R]) NodeWith(p P, children []Slot, opts ...NodeOption) *Node {
 	n := &Node{}
-	if n.err = t.err; n.err != nil {
+	if n.err = t.Err(); n.err != nil {
 		return n
 	}
 	n.Queue, n.Name, n.code = t.spec.Queue.Name, t.spec.Name, t.code
@@ -82,10 +82,8 @@ func (t *Task[P, R]) NodeWith(p P, children []Slot, opts ...NodeOption) *Node {
 func (t *Task[P, R]) nodeOf(p *P) (data []byte, o Options, err error) {
 	o = t.base
 	t.applyKeys(&o, p)
-	if v, ok := any(p).(Validator); ok {
-		if err := v.Validate(); err != nil {
-			return nil, o, err
-		}
+	if err := validate(p); err != nil {
+		return nil, o, err
 	}
 	data, err = t.encode(p)
 	return data, o, err

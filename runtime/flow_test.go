@@ -393,7 +393,7 @@ func TestAddFlowsProblems(t *testing.T) {
 		`queue name "a:b" must not contain a colon`:                  {NewNode("a:b", "x", 1)},
 		"a queue needs a name":                                       {NewNode("", "x", 1)},
 		"the name of a task must not be empty":                       {NewNode("q", "", 1)},
-		"x (q/x): payload: json: unsupported type: chan int":         {NewNode("q", "x", make(chan int))},
+		"x (q/x): payload: at $: chan int has no form in JSON":       {NewNode("q", "x", make(chan int))},
 		"r.children[0] (q/c): a child within a flow has its parent":  {with(NewNode("q", "r", 1), parented)},
 		"r.children[0] (q/d): a job cannot be deduplicated and be":   {with(NewNode("q", "r", 1), deduped())},
 		"d (q/d): a job that waits for children cannot be deduplica": {with(deduped(), NewNode("q", "a", 1))},

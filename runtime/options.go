@@ -1,7 +1,6 @@
 package bullmq
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -9,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/bullmq-gen/bullmq-gen/internal/jsjson"
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
@@ -169,9 +169,9 @@ func (o *Options) appendParent(b []byte) []byte {
 		return b
 	}
 	b = append(b, `,"parent":{"id":`...)
-	b = appendString(b, o.Parent.ID)
+	b = jsjson.AppendString(b, o.Parent.ID)
 	b = append(b, `,"queue":`...)
-	return append(appendString(b, o.Parent.Queue), '}')
+	return append(jsjson.AppendString(b, o.Parent.Queue), '}')
 }
 
 func (o *Options) appendOwn(b []byte) []byte {
@@ -193,7 +193,7 @@ func (o *Options) appendUnknown(b []byte) ([]byte, error) {
 		if !json.Valid(o.Unknown[n]) {
 			return nil, fmt.Errorf("option %q is not valid JSON", n)
 		}
-		b = append(appendString(append(b, ','), n), ':')
+		b = append(jsjson.AppendString(append(b, ','), n), ':')
 		b = append(b, o.Unknown[n]...)
 	}
 	return append(b, '}'), nil
@@ -203,7 +203,7 @@ func (b *Backoff) appendJSON(out []byte) []byte {
 	if b.Type == "" {
 		return out
 	}
-	out = append(appendString(append(out, `,"backoff":{"type":`...), b.Type), `,"delay":`...)
+	out = append(jsjson.AppendString(append(out, `,"backoff":{"type":`...), b.Type), `,"delay":`...)
 	out = strconv.AppendInt(out, b.Delay.Milliseconds(), 10)
 	if b.Jitter > 0 {
 		out = strconv.AppendFloat(append(out, `,"jitter":`...), b.Jitter, 'g', -1, 64)
@@ -241,7 +241,7 @@ func (d *Dedup) appendJSON(b []byte) []byte {
 	if d == nil {
 		return b
 	}
-	b = appendString(append(b, `,"de":{"id":`...), d.ID)
+	b = jsjson.AppendString(append(b, `,"de":{"id":`...), d.ID)
 	b = appendMillis(b, "ttl", d.TTL)
 	for _, f := range []struct {
 		name string
@@ -264,25 +264,7 @@ func appendMillis(b []byte, name string, d time.Duration) []byte {
 
 func appendText(b []byte, name, value string) []byte {
 	b = append(append(append(b, `,"`...), name...), `":`...)
-	return appendString(b, value)
-}
-
-// appendString appends s as a JSON string, as it would stand in Node's.
-func appendString(b []byte, s string) []byte {
-	for i := range len(s) {
-		if c := s[i]; c < 0x20 || c == '"' || c == '\\' || c >= 0x7f {
-			return appendEscaped(b, s)
-		}
-	}
-	return append(append(append(b, '"'), s...), '"')
-}
-
-func appendEscaped(b []byte, s string) []byte {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s) // a string always encodes
-	return append(b, bytes.TrimSuffix(buf.Bytes(), []byte("\n"))...)
+	return jsjson.AppendString(b, value)
 }
 
 // stored turns the options into what a storage needs of them.

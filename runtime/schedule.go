@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/bullmq-gen/bullmq-gen/internal/jsjson"
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
@@ -59,7 +60,7 @@ type Schedule struct {
 // Queue.ScheduleAll. Of the options that come from the payload the job id, the
 // deduplication and the delay do not count: a schedule has its own.
 func (t *Task[P, R]) Schedule(id string, spec ScheduleSpec, p P, opts ...Option) Schedule {
-	s := Schedule{ID: id, Spec: spec, Name: t.spec.Name, Options: opts, base: t.base, err: t.err}
+	s := Schedule{ID: id, Spec: spec, Name: t.spec.Name, Options: opts, base: t.base, err: t.Err()}
 	if s.err != nil {
 		return s
 	}
@@ -191,7 +192,7 @@ func (s *Schedule) content(d *storage.Schedule, now time.Time, p *problems) {
 // withRepeat adds what peers go by when they make the next job.
 func withRepeat(unknown map[string]json.RawMessage, d *storage.Schedule) map[string]json.RawMessage {
 	all := map[string]json.RawMessage{
-		"repeatJobKey": appendString(nil, d.ID),
+		"repeatJobKey": jsjson.AppendString(nil, d.ID),
 		"repeat":       appendRepeat(nil, &d.ScheduleRule),
 	}
 	for name, value := range unknown {

@@ -3,8 +3,10 @@ package bullmq
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"time"
 
+	"github.com/bullmq-gen/bullmq-gen/internal/jsjson"
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
@@ -47,6 +49,9 @@ func Step[T any](ctx context.Context, job AnyJob, name string, do func(context.C
 	}
 	if ctx.Err() != nil {
 		return result, context.Cause(ctx)
+	}
+	if err := jsjson.Check(reflect.TypeFor[T]()); err != nil { // before anything is done
+		return result, Unrecoverable(fmt.Errorf("result of step %q: %w", name, err))
 	}
 	result, err := do(ctx)
 	if err != nil {

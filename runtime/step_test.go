@@ -156,7 +156,7 @@ func TestStepProblems(t *testing.T) {
 	require.True(t, IsUnrecoverable(err))
 
 	_, err = Step(k.ctx, job, "f", func(context.Context) (func(), error) { return func() {}, nil })
-	require.ErrorContains(t, err, `result of step "f": json: unsupported type`)
+	require.ErrorContains(t, err, `result of step "f": at $: func() has no form in JSON`)
 	require.True(t, IsUnrecoverable(err))
 
 	ended, cancel := context.WithCancelCause(k.ctx)

@@ -2,10 +2,14 @@ package bullmq
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"reflect"
 	"slices"
+	"sync"
 	"time"
 
+	"github.com/bullmq-gen/bullmq-gen/internal/jsjson"
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
@@ -18,7 +22,10 @@ type Task[P, R any] struct {
 	base Options
 	opts []byte // base as stored, for jobs that change nothing
 	code *coder // of payloads and results, or nil
-	err  error
+	err  error  // what is wrong with the declaration
+
+	typesOnce sync.Once
+	typesErr  error // what is wrong with P and R, see Err
 }
 
 // NewTask declares a task. Keys takes options of single jobs from their
@@ -36,8 +43,25 @@ func NewTask[P, R any](s Spec, keys func(*P) Keys) *Task[P, R] {
 	return t
 }
 
-// Err is what is wrong with the task's declaration, or nil.
-func (t *Task[P, R]) Err() error { return t.err }
+// Err is what is wrong with the task's declaration, or nil. That includes a
+// payload or result type whose values JSON would lose in part, or not read as
+// they were written: the generator reports these first.
+func (t *Task[P, R]) Err() error {
+	if t.err != nil {
+		return t.err
+	}
+	t.typesOnce.Do(func() {
+		t.typesErr = errors.Join(t.checkType("payload", reflect.TypeFor[P]()), t.checkType("result", reflect.TypeFor[R]()))
+	})
+	return t.typesErr
+}
+
+func (t *Task[P, R]) checkType(what string, typ reflect.Type) error {
+	if err := jsjson.Check(typ); err != nil {
+		return fmt.Errorf("bullmq: task %q: %s %s: %w", t.spec.Name, what, typ, err)
+	}
+	return nil
+}
 
 // Spec is the task's declaration.
 func (t *Task[P, R]) Spec() Spec { return t.spec }
@@ -112,7 +136,7 @@ func (t *Task[P, R]) HandleOf(c *Client, id string) *Handle[R] {
 // Handle makes w run the task's jobs, under its name and its earlier ones, with h.
 // What is wrong with that is reported when w starts.
 func (t *Task[P, R]) Handle(w *Worker, h func(context.Context, *Job[P]) (R, error)) {
-	err := t.err
+	err := t.Err()
 	if err == nil && t.spec.Queue.Name != w.queue.Name {
 		err = fmt.Errorf("task %q belongs to queue %q, not to %q", t.spec.Name, t.spec.Queue.Name, w.queue.Name)
 	}
@@ -209,10 +233,8 @@ func (t *Task[P, R]) run(ctx context.Context, a *ActiveJob, h func(context.Conte
 
 // newJob makes up a job: the task's options, then the payload's, then the call's.
 func (t *Task[P, R]) newJob(c *Client, p *P, opts []AddOption, now time.Time) (storage.NewJob, error) {
-	if v, ok := any(p).(Validator); ok {
-		if err := v.Validate(); err != nil {
-			return storage.NewJob{}, err
-		}
+	if err := validate(p); err != nil {
+		return storage.NewJob{}, err
 	}
 	data, err := t.encode(p)
 	if err != nil {
@@ -259,8 +281,8 @@ func (t *Task[P, R]) handle(c *Client, a storage.Added) *Handle[R] {
 }
 
 func (t *Task[P, R]) usable(c *Client) error {
-	if t.err != nil {
-		return t.err
+	if err := t.Err(); err != nil {
+		return err
 	}
 	if c == nil {
 		return errNoClient

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+
+	"github.com/bullmq-gen/bullmq-gen/internal/jsjson"
 )
 
 // Upgrade makes a task accept jobs of an earlier name whose payload had another
@@ -147,11 +149,28 @@ func guarded(what string, f func() error) (err error) {
 	return f()
 }
 
+// apart is guarded in a goroutine of its own, so that a call of runtime.Goexit is
+// an error too.
+func apart(what string, f func() error) error {
+	err := fmt.Errorf("%s ended its goroutine with runtime.Goexit", what)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		err = guarded(what, f)
+	}()
+	<-done
+	return err
+}
+
 // stackOf is the stack of a panic that became an error, or empty.
 func stackOf(err error) string {
 	var p *panicked
 	if errors.As(err, &p) {
 		return err.Error() + "\n" + p.stack
+	}
+	var m *jsjson.PanicError
+	if errors.As(err, &m) {
+		return err.Error() + "\n" + m.Stack()
 	}
 	return ""
 }

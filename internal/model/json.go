@@ -5,7 +5,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"unicode"
+
+	"github.com/bullmq-gen/bullmq-gen/internal/jsjson"
 )
 
 // Member is one member of the JSON object that a struct is written as.
@@ -162,7 +163,7 @@ func (f *Field) member(l level, index int) (*Member, *Type) {
 		return nil, nil
 	}
 	name, options, _ := strings.Cut(tag, ",")
-	if !ValidName(name) {
+	if !jsjson.ValidName(name) {
 		name = ""
 	}
 	target := f.Type.Actual()
@@ -209,15 +210,4 @@ func (t *Type) quotable() bool {
 		return true
 	}
 	return false
-}
-
-// ValidName reports whether encoding/json takes the name of a json tag in every
-// Go version. Up to Go 1.26 it uses the field's name instead of any other.
-func ValidName(name string) bool {
-	for _, r := range name {
-		if !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
-			return false
-		}
-	}
-	return name != ""
 }

@@ -3,7 +3,6 @@ package redisq
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/bullmq-gen/bullmq-gen/internal/jsjson"
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
@@ -301,10 +301,7 @@ func parentJSON(p *storage.Parent) string {
 }
 
 func writeString(b *bytes.Buffer, text string) {
-	enc := json.NewEncoder(b)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(text)    // a string always encodes
-	b.Truncate(b.Len() - 1) // the encoder ends with a new line
+	b.Write(jsjson.AppendString(b.AvailableBuffer(), text))
 }
 
 // checkAdd refuses, before anything is sent, what would damage the queue.

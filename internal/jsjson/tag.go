@@ -1,0 +1,59 @@
+package jsjson
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// CheckTag reports a json tag that encoding/json reads in one way up to Go 1.26
+// and in another from Go 1.27, or whose option has no effect.
+func CheckTag(tag string) error {
+	if tag == "" || tag == "-" {
+		return nil
+	}
+	name, options, _ := strings.Cut(tag, ",")
+	if name != "" && !ValidName(name) {
+		return fmt.Errorf("the JSON name %q has a character that Go 1.26 and 1.27 treat differently in a json tag: use letters, digits and -_./:", name)
+	}
+	for option := range strings.SplitSeq(options, ",") {
+		switch word := leadingWord(strings.TrimSpace(option)); {
+		case word == "embed", word == "case", word == "format":
+			return fmt.Errorf("Go 1.26 ignores the option %q of the json tag, and Go 1.27 does not: leave it out", option)
+		case option == "omitempty", option == "omitzero", option == "string":
+		case meant(word) != "":
+			return fmt.Errorf("the json tag has no option %q: write %q", option, meant(word))
+		}
+	}
+	return nil
+}
+
+// leadingWord is the identifier that an option begins with.
+func leadingWord(option string) string {
+	for i, r := range option {
+		if r != '_' && !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z') {
+			return option[:i]
+		}
+	}
+	return option
+}
+
+// meant is the option that a word stands for in another spelling, or "".
+func meant(word string) string {
+	switch word = strings.ToLower(strings.ReplaceAll(word, "_", "")); word {
+	case "omitempty", "omitzero", "string":
+		return word
+	}
+	return ""
+}
+
+// ValidName reports whether encoding/json takes the name of a json tag in every
+// Go version. Up to Go 1.26 it uses the field's name instead of any other.
+func ValidName(name string) bool {
+	for _, r := range name {
+		if !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			return false
+		}
+	}
+	return name != ""
+}
