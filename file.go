@@ -3,7 +3,6 @@ package bullmqgen
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bullmq-gen/bullmq-gen/internal/diag"
+	"github.com/bullmq-gen/bullmq-gen/internal/dirlock"
 	"github.com/bullmq-gen/bullmq-gen/internal/textdiff"
 	"github.com/bullmq-gen/bullmq-gen/templates"
 )
@@ -44,7 +44,10 @@ type File struct {
 	content func() ([]byte, error)
 	// ours is true for the text of a file that may be overwritten.
 	ours func(text []byte) bool
-	// why is a word about an orphan.
+	// again makes up what the file is to hold by what is on disk now, for a file in
+	// which others write too: nil when nothing is left. It is nil for other files.
+	again func() ([]byte, error)
+	// why says why an orphan is one.
 	why string
 }
 
@@ -80,25 +83,46 @@ func (r *Result) Changes() []File {
 // Write writes the files that are new or stale and removes orphans. Each file
 // is replaced as a whole, so that a program that reads it, or that is killed
 // meanwhile, finds the old text or the new one and never a part. Files that
-// are as they should be are not touched.
+// are as they should be are not touched. Several runs may share an output: what
+// one says in the manifest is kept by the others.
 func (r *Result) Write() error {
 	if r.Failed() {
 		return errors.New("there are errors: nothing is written")
 	}
-	changes := r.Changes()
-	for _, f := range changes {
-		if f.State != Orphan {
-			if err := replace(f.Path, f.Content); err != nil {
-				return err
+	for _, orphans := range []bool{false, true} { // first what is new: a run that is killed loses nothing
+		for i := range r.Files {
+			if f := &r.Files[i]; f.State != Fresh && (f.State == Orphan) == orphans {
+				if err := f.write(); err != nil {
+					return err
+				}
 			}
 		}
 	}
-	for _, f := range changes {
-		if f.State == Orphan {
-			if err := os.Remove(f.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
+	return nil
+}
+
+// write writes or removes the file. One that other runs write too is made up anew
+// while they wait.
+func (f *File) write() error {
+	if f.again != nil {
+		dir := filepath.Dir(f.Path)
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
 		}
+		unlock, err := dirlock.Lock(dir)
+		if err != nil {
+			return err
+		}
+		defer unlock()
+		if f.Content, err = f.again(); err != nil {
+			return err
+		}
+	}
+	if f.Content != nil {
+		return replace(f.Path, f.Content)
+	}
+	if err := os.Remove(f.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	return nil
 }
@@ -158,12 +182,4 @@ func (r *Result) Diff() string {
 // Relative is a path as messages name it.
 func (r *Result) Relative(path string) string {
 	return (&diag.List{Base: r.dir}).Short(path)
-}
-
-// Summary says in one line what became of a file.
-func (r *Result) Summary(f File) string {
-	if f.State == Orphan {
-		return fmt.Sprintf("%s: %s", r.Relative(f.Path), f.why)
-	}
-	return fmt.Sprintf("%s: %s", r.Relative(f.Path), f.State)
 }

@@ -99,13 +99,16 @@ func (r *Result) generate(c Config, from source.Config, loaded *source.Loaded, l
 	all := source.Outputs(from, loaded, c.Out, l)
 	outputs := slices.DeleteFunc(slices.Clone(all), func(o *model.Output) bool { return len(o.Packages) == 0 })
 	planned := plan(c, outputs)
-	orphans, err := findOrphans(loaded, planned, c)
-	if err != nil {
-		return err
-	}
-	manifests, gone, err := planManifests(loaded, outputs, planned, c)
-	if err != nil {
-		return err
+	j := &judge{loaded: loaded, planned: planned, l: l, doubted: map[string]bool{}, roots: rootsOf(from.Dir, c.Patterns)}
+	var orphans, manifests, gone []File
+	if !l.Failed() { // else nothing is written, and packages with errors look as if they had no tasks
+		var err error
+		if orphans, err = j.findOrphans(c); err != nil {
+			return err
+		}
+		if manifests, gone, err = j.planManifests(outputs, c); err != nil {
+			return err
+		}
 	}
 	planned, orphans = append(planned, manifests...), append(orphans, gone...)
 	for _, o := range outputs {

@@ -11,37 +11,38 @@ import (
 	"github.com/bullmq-gen/bullmq-gen/internal/check"
 	"github.com/bullmq-gen/bullmq-gen/internal/manifest"
 	"github.com/bullmq-gen/bullmq-gen/internal/model"
-	"github.com/bullmq-gen/bullmq-gen/internal/source"
 	"github.com/bullmq-gen/bullmq-gen/templates"
 )
 
 // planManifests plans the manifest of each output, and finds those that have
 // nothing left to describe. An output may have packages that this run does not
 // look at: what the manifest says of them is kept.
-func planManifests(loaded *source.Loaded, outputs []*model.Output, planned []File, c Config) (manifests, gone []File, err error) {
+func (j *judge) planManifests(outputs []*model.Output, c Config) (manifests, gone []File, err error) {
 	byDir := map[string]*model.Output{}
-	dirs := outputDirs(loaded, c.Out)
+	dirs := outputDirs(j.loaded, c.Out)
 	for _, o := range outputs {
 		byDir[o.Dir] = o
 		dirs = append(dirs, o.Dir)
 	}
 	slices.Sort(dirs)
 	for _, dir := range slices.Compact(dirs) {
-		path := filepath.Join(dir, manifest.FileName)
-		disk, err := readManifest(path)
+		m := &manifestPlan{path: filepath.Join(dir, manifest.FileName), output: byDir[dir]}
+		disk, err := readManifest(m.path)
 		if err != nil {
 			return nil, nil, err
 		}
-		o := byDir[dir]
 		if c.NoManifest {
-			o = nil
+			m.output = nil
 		}
-		if o == nil && disk == nil {
+		if m.output == nil && disk == nil {
 			continue
 		}
-		kept := disk.without(func(p *manifest.Package) bool { return abandonedIn(loaded, planned, p.Path, dir) })
-		switch f := manifestFile(path, o, kept); {
-		case o != nil, len(kept) > 0:
+		if disk != nil && disk.doc == nil && !c.NoManifest {
+			j.unreadable(m, dir)
+		}
+		m.drop = func(p *manifest.Package) bool { return c.NoManifest || j.described(p.Path, dir) }
+		switch f := m.file(disk); {
+		case m.output != nil, len(m.kept(disk)) > 0:
 			manifests = append(manifests, f)
 		default:
 			f.State, f.disk, f.why = Orphan, disk.text, "no package is left to describe"
@@ -54,32 +55,73 @@ func planManifests(loaded *source.Loaded, outputs []*model.Output, planned []Fil
 	return manifests, gone, nil
 }
 
-// abandonedIn is true for packages whose description is not to be kept: this
-// run makes a new one, or there is nothing to describe.
-func abandonedIn(loaded *source.Loaded, planned []File, path, dir string) bool {
-	for _, f := range planned {
+// described is true for packages whose description is not to be kept: this run
+// makes a new one, or there is nothing to describe.
+func (j *judge) described(path, dir string) bool {
+	for _, f := range j.planned {
 		if f.Source == path && filepath.Dir(f.Path) == dir {
 			return true
 		}
 	}
-	return abandoned(loaded, planned, path, dir)
+	return j.abandoned(path, dir) != ""
 }
 
-// manifestFile is the manifest of the output, which may be nil, and of the
-// packages that are kept.
-func manifestFile(path string, o *model.Output, kept []*manifest.Package) File {
-	f := File{Path: path, ours: func(text []byte) bool { return manifest.Ours(templates.Normal(text)) }}
-	if o != nil {
-		f.Source, f.pos = o.Path, check.Position(o.Packages[0])
-	}
-	f.content = func() ([]byte, error) {
-		packages := slices.Clone(kept)
-		if o != nil {
-			for _, p := range o.Packages {
-				packages = append(packages, manifest.Of(o, p))
-			}
+// unreadable reports a manifest that cannot be read, as after a merge with
+// conflicts, and that describes packages which this run does not look at.
+func (j *judge) unreadable(m *manifestPlan, dir string) {
+	files, _ := filepath.Glob(filepath.Join(escapeGlob(dir), "*.gen.go")) // the pattern is well-formed
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		from := templates.SourceOf(text)
+		if err == nil && from != "" && !j.described(from, dir) {
+			j.l.Errorf(position{}, "%s cannot be read, and it describes package %s too, which is not in this run: run bullmq-gen ./... in the folder of the module", j.l.Short(m.path), from)
+			return
 		}
-		return manifest.New(packages).Bytes()
+	}
+}
+
+// manifestPlan is the manifest of an output, or one that has no output any more.
+type manifestPlan struct {
+	path   string
+	output *model.Output // nil: there is none, or no manifest of it is wanted
+	// drop is true for packages that are on disk and are not to be kept.
+	drop func(*manifest.Package) bool
+}
+
+func (m *manifestPlan) kept(disk *onDisk) []*manifest.Package {
+	if disk == nil || disk.doc == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(disk.doc.Packages), m.drop)
+}
+
+// text is the manifest with what is kept of the one on disk; nil: nothing is left
+// to describe.
+func (m *manifestPlan) text(disk *onDisk) ([]byte, error) {
+	packages := m.kept(disk)
+	if m.output != nil {
+		for _, p := range m.output.Packages {
+			packages = append(packages, manifest.Of(m.output, p))
+		}
+	}
+	if len(packages) == 0 {
+		return nil, nil
+	}
+	return manifest.New(packages).Bytes()
+}
+
+func (m *manifestPlan) file(disk *onDisk) File {
+	f := File{Path: m.path, ours: func(text []byte) bool { return manifest.Ours(templates.Normal(text)) }}
+	if m.output != nil {
+		f.Source, f.pos = m.output.Path, check.Position(m.output.Packages[0])
+	}
+	f.content = func() ([]byte, error) { return m.text(disk) }
+	f.again = func() ([]byte, error) {
+		disk, err := readManifest(m.path)
+		if err != nil {
+			return nil, err
+		}
+		return m.text(disk)
 	}
 	return f
 }
@@ -88,13 +130,6 @@ func manifestFile(path string, o *model.Output, kept []*manifest.Package) File {
 type onDisk struct {
 	text []byte
 	doc  *manifest.Document
-}
-
-func (d *onDisk) without(drop func(*manifest.Package) bool) []*manifest.Package {
-	if d == nil || d.doc == nil {
-		return nil
-	}
-	return slices.DeleteFunc(slices.Clone(d.doc.Packages), drop)
 }
 
 // readManifest returns nil when there is no manifest of ours, and one without

@@ -184,7 +184,7 @@ func TestCheckReportsOrphansAndARunRemovesThem(t *testing.T) {
 	write(t, dir, "tasks/tasks.go", "package tasks\n\ntype Do struct{}\n")
 	code, stdout, stderr := start(t, dir, "-check", "./...")
 	require.Equal(t, failed, code)
-	require.Contains(t, stderr, "gen/tasks.gen.go: package example.com/app/tasks has no tasks any more")
+	require.Contains(t, stderr, "gen/tasks.gen.go: removed, since package example.com/app/tasks has no tasks any more")
 	require.Contains(t, stdout, "--- a/gen/tasks.gen.go\n+++ /dev/null\n")
 	require.FileExists(t, filepath.Join(dir, "gen/tasks.gen.go"))
 	code, _, _ = start(t, dir, "./...")

@@ -3,12 +3,15 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/packages"
@@ -50,6 +53,8 @@ type Listed struct {
 	Annotated bool
 	// Hidden is true when a file that build constraints leave out may have some.
 	Hidden bool
+	// Problem is what the go command says is wrong with the package, or "".
+	Problem string
 }
 
 // Module is the Go module of a package; its path is "" when there is none.
@@ -82,7 +87,7 @@ func (c *Config) list(ctx context.Context, l *diag.List) ([]*Listed, error) {
 			return nil, err
 		}
 		here.Hidden = WarnIgnored(p.IgnoredFiles, l)
-		if err := c.listErrors(p, here.Annotated, l); err != nil {
+		if err := c.listErrors(p, here, l); err != nil {
 			return nil, err
 		}
 		listed = append(listed, here)
@@ -94,19 +99,30 @@ func (c *Config) list(ctx context.Context, l *diag.List) ([]*Listed, error) {
 }
 
 // listErrors passes on what the go command says about a package, unless the
-// package is none of our business.
-func (c *Config) listErrors(p *packages.Package, annotated bool, l *diag.List) error {
+// package is none of our business. Of a package that it cannot make out, such as
+// one of files with two package names, it knows no files: then all in the folder
+// are looked at.
+func (c *Config) listErrors(p *packages.Package, here *Listed, l *diag.List) error {
 	for _, e := range p.Errors {
+		here.Problem = cmp.Or(here.Problem, strings.TrimSpace(e.Msg))
+		annotated := here.Annotated
+		if !annotated && here.Dir != "" {
+			files, _ := filepath.Glob(filepath.Join(escape(here.Dir), "*.go")) // the pattern is well-formed
+			annotated, _ = c.anyMentions(slices.DeleteFunc(files, func(f string) bool { return !isSource(filepath.Base(f)) }))
+			annotated = annotated && !here.Hidden // which is told otherwise
+		}
 		switch pos, hasPos := parsePos(e.Pos); {
-		case len(p.GoFiles) == 0 && len(p.IgnoredFiles) == 0:
-			return errors.New(strings.TrimSpace(e.Msg))
 		case annotated && hasPos:
 			l.Errorf(pos, "%s", e.Msg)
+		case annotated && len(p.GoFiles) == 0:
+			l.Errorf(token.Position{}, "package %s: %s", p.PkgPath, strings.TrimSpace(e.Msg))
+		case len(p.GoFiles) == 0 && len(p.IgnoredFiles) == 0 && here.Dir == "":
+			return errors.New(strings.TrimSpace(e.Msg))
 		default:
 			c.logf("%s: %s", p.PkgPath, e.Msg)
 		}
 	}
-	if annotated && p.PkgPath == "command-line-arguments" {
+	if here.Annotated && p.PkgPath == "command-line-arguments" {
 		return errors.New("give packages, such as . or ./..., not files")
 	}
 	return nil
