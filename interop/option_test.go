@@ -55,7 +55,7 @@ var optionTable = map[string]Args{
 	"dedup keep last":           {"deduplication": Args{"id": "d4", "keepLastIfActive": true}},
 	"dedup reschedule":          {"deduplication": Args{"id": "d5", "reschedule": true}},
 	"telemetry":                 {"telemetry": Args{"metadata": `{"traceparent":"00-1-2-01"}`}},
-	"telemetry without context": {"telemetry": Args{"metadata": "m", "omitContext": true}},
+	"telemetry without context": {"telemetry": Args{"metadata": `{"traceparent":"00-1-2-01"}`, "omitContext": true}},
 	"omit context":              {"telemetry": Args{"omitContext": true}},
 	"remove on complete":        {"removeOnComplete": true},
 	"keep all completed":        {"removeOnComplete": false},
@@ -73,7 +73,7 @@ var optionTable = map[string]Args{
 		"attempts": 3, "backoff": Args{"type": "fixed", "delay": 500}, "delay": 1000, "priority": 7, "lifo": true,
 		"jobId": "all", "timestamp": int64(1_700_000_000_123), "sizeLimit": 100, "keepLogs": 7, "stackTraceLimit": 2,
 		"deduplication": Args{"id": "d9"}, "removeOnComplete": true, "removeOnFail": 100,
-		"telemetry": Args{"metadata": "m", "omitContext": true}, "gen": Args{"timeout": 1500, "ttl": 60_000},
+		"telemetry": Args{"metadata": `{"traceparent":"00-1-2-01"}`, "omitContext": true}, "gen": Args{"timeout": 1500, "ttl": 60_000},
 	},
 }
 

@@ -7,6 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"slices"
 )
 
 // aesName is the member of an envelope that has encrypted JSON in it.
@@ -18,6 +22,26 @@ type Key struct {
 	ID string
 	// Secret is the key itself: 16, 24 or 32 random bytes.
 	Secret []byte
+}
+
+// Format writes the key without its secret, whatever the verb is.
+func (k Key) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, k.String()) }
+
+// String describes the key without its secret.
+func (k Key) String() string {
+	return fmt.Sprintf("Key{ID: %q, Secret: %d bytes, not shown}", k.ID, len(k.Secret))
+}
+
+// GoString is String.
+func (k Key) GoString() string { return k.String() }
+
+// LogValue makes slog leave the secret out.
+func (k Key) LogValue() slog.Value { return slog.StringValue(k.String()) }
+
+// MarshalJSON writes the id alone, so that a key in a structure that is logged or
+// sent as JSON does not give its secret away.
+func (k Key) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct{ ID string }{k.ID})
 }
 
 // AES is the codec of AESGCM.
@@ -59,6 +83,23 @@ func AESGCM(use Key, others ...Key) *AES {
 	}
 	return c
 }
+
+// Format writes the ids of the keys alone, whatever the verb is.
+func (c *AES) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
+
+// String describes the codec by the ids of its keys.
+func (c *AES) String() string {
+	if c == nil {
+		return "AESGCM(<nil>)"
+	}
+	return fmt.Sprintf("AESGCM(uses %q, knows %q)", c.id, slices.Sorted(maps.Keys(c.keys)))
+}
+
+// GoString is String.
+func (c *AES) GoString() string { return c.String() }
+
+// LogValue makes slog describe the codec by the ids of its keys.
+func (c *AES) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
 // OnlyEncrypted is the codec without its tolerance: jobs that are not encrypted
 // fail instead of being run, so that nobody without a key can add any.

@@ -77,7 +77,10 @@ func Timeout(d time.Duration) Option { return option(func(o *Options) { o.Timeou
 // delay is over. Node workers do not know it and run such a job.
 func TTL(d time.Duration) Option { return option(func(o *Options) { o.TTL = d }) }
 
-// Telemetry carries a trace context to whoever works the job, as peers do.
+// Telemetry carries a trace context to whoever processes the job, as peers do.
+// The metadata is the JSON text of an object whose values are strings, as a
+// propagator writes it: {"traceparent":"00-..."}. Other text is refused when the
+// job is added, since it would stop a Node worker that has telemetry.
 func Telemetry(metadata string) Option { return option(func(o *Options) { o.Telemetry = metadata }) }
 
 // OmitContext keeps workers from continuing the trace of the producer.

@@ -1,12 +1,14 @@
 package bullmq
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
 	"sort"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"github.com/bullmq-gen/bullmq-gen/internal/jsjson"
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
@@ -81,10 +83,57 @@ func (o *Options) check(p *problems) {
 		if o.Parent.ID == "" {
 			p.add("a parent needs an id")
 		}
+		checkOnFail(o.Parent.OnFail, p)
+	}
+	o.checkText(p)
+}
+
+// checkText adds what is wrong with options that peers parse or that name others.
+func (o *Options) checkText(p *problems) {
+	checkTelemetry(o.Telemetry, p)
+	checkUTF8("telemetry metadata", o.Telemetry, p)
+	checkUTF8("the backoff's type", o.Backoff.Type, p)
+	checkUTF8("the job's id", o.JobID, p)
+	if o.Dedup != nil {
+		checkUTF8("the deduplication id", o.Dedup.ID, p)
+	}
+	if o.Parent != nil {
+		checkUTF8("the parent's id", o.Parent.ID, p)
 	}
 }
 
 const maxDelay = 200 * 365 * 24 * time.Hour
+
+// checkTelemetry refuses a trace context that is not what peers parse: the JSON
+// text of an object of strings. A Node worker with telemetry reads it outside any
+// try, and one such job stops the worker or its whole process.
+func checkTelemetry(metadata string, p *problems) {
+	var carrier map[string]json.RawMessage
+	if metadata == "" {
+		return
+	}
+	if json.Unmarshal([]byte(metadata), &carrier) != nil || carrier == nil {
+		p.add("telemetry metadata %.40q is not a JSON object: give what a propagator wrote, such as {\"traceparent\":\"00-...\"}", metadata)
+		return
+	}
+	for name, value := range carrier {
+		if !isJSONString(value) {
+			p.add("telemetry metadata has a value of %q that is not a string", name)
+		}
+	}
+}
+
+func isJSONString(raw json.RawMessage) bool {
+	raw = bytes.TrimSpace(raw)
+	return len(raw) > 0 && raw[0] == '"'
+}
+
+// checkUTF8 refuses text that JSON, and so a Node peer, cannot hold.
+func checkUTF8(what, text string, p *problems) {
+	if !utf8.ValidString(text) {
+		p.add("%s %q is not valid UTF-8", what, text)
+	}
+}
 
 func (b *Backoff) check(p *problems) {
 	if b.Delay < 0 || b.Max < 0 {
@@ -186,7 +235,9 @@ func (o *Options) appendOwn(b []byte) []byte {
 func (o *Options) appendUnknown(b []byte) ([]byte, error) {
 	names := make([]string, 0, len(o.Unknown))
 	for n := range o.Unknown {
-		names = append(names, n)
+		if n != "tm" || o.Telemetry == "" { // a peer stored a context that was none
+			names = append(names, n)
+		}
 	}
 	sort.Strings(names)
 	for _, n := range names {

@@ -2,14 +2,15 @@ package bullmq
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
 	"slices"
 	"time"
 )
 
-// ParseOptions reads options as a peer stored them. Options of other types
-// than this library's, such as a delay that is a text, are kept as unknown.
+// ParseOptions reads options as a peer stored them. Numbers may be text, as in a
+// Node program that reads its environment: they count for what JavaScript makes of
+// them where a Node worker acts on them, so that "attempts":"3" is three attempts.
+// Options of any other type are kept as unknown.
 func ParseOptions(text []byte) (Options, error) {
 	var o Options
 	if len(text) == 0 {
@@ -36,11 +37,11 @@ func ParseOptions(text []byte) (Options, error) {
 
 // optionReaders read each stored option by the name that peers give it.
 var optionReaders = map[string]func(*Options, json.RawMessage) error{
-	"attempts":         func(o *Options, r json.RawMessage) error { return readInt(r, &o.Attempts) },
+	"attempts":         readAttempts,
 	"backoff":          readBackoff,
 	"delay":            func(o *Options, r json.RawMessage) error { return readMillis(r, &o.Delay) },
 	"priority":         func(o *Options, r json.RawMessage) error { return readInt(r, &o.Priority) },
-	"lifo":             func(o *Options, r json.RawMessage) error { return json.Unmarshal(r, &o.LIFO) },
+	"lifo":             func(o *Options, r json.RawMessage) error { o.LIFO = jsTruth(r); return nil },
 	"jobId":            func(o *Options, r json.RawMessage) error { return json.Unmarshal(r, &o.JobID) },
 	"timestamp":        readTimestamp,
 	"removeOnComplete": func(o *Options, r json.RawMessage) error { return readRetention(r, &o.KeepCompleted) },
@@ -68,22 +69,31 @@ const (
 )
 
 func readInt(r json.RawMessage, to *int) error {
-	var f float64
-	if err := json.Unmarshal(r, &f); err != nil {
+	f, err := jsNumber(r)
+	if err != nil {
 		return err
 	}
-	if math.Abs(f) > maxCount {
-		return fmt.Errorf("%v is out of range", f)
+	*to = clampInt(f)
+	return nil
+}
+
+func clampInt(f float64) int { return int(max(-maxCount, min(maxCount, f))) }
+
+// readAttempts rounds up: a peer tries again while fewer attempts were made.
+func readAttempts(o *Options, r json.RawMessage) error {
+	f, err := jsNumber(r)
+	if err != nil {
+		return err
 	}
-	*to = int(f)
+	o.Attempts = clampInt(math.Ceil(f))
 	return nil
 }
 
 // readMillis reads a number of milliseconds; what does not fit a Duration (292
 // years) is the longest one that does.
 func readMillis(r json.RawMessage, to *time.Duration) error {
-	var f float64
-	if err := json.Unmarshal(r, &f); err != nil {
+	f, err := jsNumber(r)
+	if err != nil {
 		return err
 	}
 	*to = millisDuration(f)
@@ -104,41 +114,40 @@ func millisDuration(ms float64) time.Duration {
 }
 
 func readTimestamp(o *Options, r json.RawMessage) error {
-	var ms float64
-	if err := json.Unmarshal(r, &ms); err != nil || ms == 0 {
+	ms, err := jsNumber(r)
+	if err != nil || ms == 0 {
 		return err
 	}
 	o.Timestamp = time.UnixMilli(int64(max(-maxExact, min(maxExact, ms))))
 	return nil
 }
 
-// readBackoff takes a number (fixed) as well as an object, and keeps the
-// object's unknown members out: nobody but its own strategy reads them.
+// readBackoff takes a number (fixed) as well as an object, and leaves the object's
+// unknown members out: only its own strategy reads them.
 func readBackoff(o *Options, r json.RawMessage) error {
 	var ms float64
 	if json.Unmarshal(r, &ms) == nil {
 		o.Backoff = Fixed(millisDuration(ms))
 		return nil
 	}
-	var b struct {
-		Type               string
-		Delay, Jitter, Max float64
-	}
+	var b struct{ Type, Delay, Jitter, Max json.RawMessage }
 	if err := json.Unmarshal(r, &b); err != nil {
 		return err
 	}
-	o.Backoff = Backoff{Type: b.Type, Delay: millisDuration(b.Delay), Jitter: b.Jitter, Max: millisDuration(b.Max)}
+	read := Backoff{}
+	if err := json.Unmarshal(orNull(b.Type), &read.Type); err != nil {
+		return err
+	}
+	delay, max := jsOptional(b.Delay), jsOptional(b.Max)
+	read.Delay, read.Jitter, read.Max = millisDuration(delay), jsOptional(b.Jitter), millisDuration(max)
+	o.Backoff = read
 	return nil
 }
 
-// readRetention reads the forms of removeOnComplete and removeOnFail:
-// a truth value, a number to keep, or an object.
+// readRetention reads the forms of removeOnComplete and removeOnFail: a truth
+// value, a number to keep, or an object. Peers take any text but the empty one for
+// true, "5" too.
 func readRetention(r json.RawMessage, to **Retention) error {
-	var on bool
-	if json.Unmarshal(r, &on) == nil {
-		*to = &Retention{Remove: on}
-		return nil
-	}
 	var n float64
 	if json.Unmarshal(r, &n) == nil {
 		*to = countRetention(n)
@@ -146,8 +155,12 @@ func readRetention(r json.RawMessage, to **Retention) error {
 	}
 	var obj struct {
 		Count *float64
-		Age   float64
-		Limit int
+		Age   json.RawMessage
+		Limit json.RawMessage
+	}
+	if r[0] != '{' {
+		*to = &Retention{Remove: r[0] != '[' && jsTruth(r)}
+		return nil
 	}
 	if err := json.Unmarshal(r, &obj); err != nil {
 		return err
@@ -156,7 +169,10 @@ func readRetention(r json.RawMessage, to **Retention) error {
 	if obj.Count != nil {
 		k = countRetention(*obj.Count)
 	}
-	k.Age, k.Limit = millisDuration(obj.Age*1000), obj.Limit
+	k.Age, k.Limit = millisDuration(jsOptional(obj.Age)*1000), clampInt(jsOptional(obj.Limit))
+	if len(obj.Age) > 0 && k.Age == 0 && string(obj.Age) != "null" {
+		k = &Retention{Remove: true} // nothing is younger
+	}
 	*to = k
 	return nil
 }
@@ -168,25 +184,31 @@ func countRetention(n float64) *Retention {
 	return &Retention{Count: int(min(n, maxCount)), Remove: n == 0}
 }
 
+// readStackTraceLimit keeps all stacks for text that is zero or no number, as peers do.
 func readStackTraceLimit(o *Options, r json.RawMessage) error {
-	var n int
+	n := 0
 	if err := readInt(r, &n); err != nil {
 		return err
 	}
-	o.StackTraceLimit = &n
+	if n != 0 || r[0] != '"' {
+		o.StackTraceLimit = &n
+	}
 	return nil
 }
 
 func readDedup(o *Options, r json.RawMessage) error {
-	var d struct {
-		ID                                            string
-		TTL                                           float64
-		Extend, Replace, KeepLastIfActive, Reschedule bool
-	}
+	var d struct{ ID, TTL, Extend, Replace, KeepLastIfActive, Reschedule json.RawMessage }
 	if err := json.Unmarshal(r, &d); err != nil {
 		return err
 	}
-	o.Dedup = &Dedup{d.ID, millisDuration(d.TTL), d.Extend, d.Replace, d.KeepLastIfActive, d.Reschedule}
+	id := ""
+	if err := json.Unmarshal(orNull(d.ID), &id); err != nil {
+		return err
+	}
+	o.Dedup = &Dedup{
+		ID: id, TTL: millisDuration(jsOptional(d.TTL)), Extend: jsTruth(d.Extend), Replace: jsTruth(d.Replace),
+		KeepLast: jsTruth(d.KeepLastIfActive), Reschedule: jsTruth(d.Reschedule),
+	}
 	return nil
 }
 
@@ -204,10 +226,7 @@ var policyOrder = []OnFail{OnFailRemove, OnFailIgnore, OnFailContinue, OnFailFai
 
 func readPolicy(policy OnFail) func(*Options, json.RawMessage) error {
 	return func(o *Options, r json.RawMessage) error {
-		var on bool
-		if err := json.Unmarshal(r, &on); err != nil {
-			return err
-		}
+		on := jsTruth(r)
 		if on && slices.Index(policyOrder, policy) > slices.Index(policyOrder, o.onFail) {
 			o.onFail = policy
 			if o.Parent != nil {

@@ -3,6 +3,7 @@ package redisq
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -311,7 +312,11 @@ func (s *Store) checkAdd(queue string, jobs []intake) error {
 		return err
 	}
 	for i, j := range jobs {
-		if err := s.checkJob(b, j); err != nil {
+		err := s.checkJob(b, j)
+		if err == nil && (i == 0 || !bytes.Equal(j.Opts, jobs[i-1].Opts)) {
+			err = checkOpts(j.Opts)
+		}
+		if err != nil {
 			return storage.Invalid("bullmq: add on queue %q: job %d of %d: %w", queue, i+1, len(jobs), err)
 		}
 	}
@@ -324,8 +329,6 @@ func (s *Store) checkJob(b string, j intake) error {
 		return fmt.Errorf("the id %q is kept for markers: choose another", j.ID)
 	case reserved[j.ID]:
 		return fmt.Errorf("the id %q is the name of one of the queue's own keys: choose another", j.ID)
-	case len(j.Opts) == 0:
-		return errors.New(`there are no options: give at least {}`)
 	case j.Timestamp.IsZero():
 		return errors.New("it has no timestamp")
 	case j.Priority < 0 || j.Priority > maxPriority:
@@ -336,8 +339,29 @@ func (s *Store) checkJob(b string, j intake) error {
 		return nil
 	case j.Parent.ID == "" || j.Parent.Queue == "":
 		return errors.New("a parent needs an id, and a queue with its prefix")
+	case !knownPolicy(j.Parent.OnFail):
+		return fmt.Errorf("there is no policy %q for children that fail: use one of the OnFail constants", j.Parent.OnFail)
 	case s.cluster && hashTag(j.Parent.Queue+":") != hashTag(b):
 		return fmt.Errorf("the parent's queue %q has another hash tag: a prefix with a hash tag, such as {jobs}, puts all queues in one slot: %w", j.Parent.Queue, ErrNoHashTag)
 	}
 	return nil
+}
+
+// checkOpts refuses options that peers cannot read.
+func checkOpts(opts []byte) error {
+	switch {
+	case len(opts) == 0:
+		return errors.New("there are no options: give at least {}")
+	case opts[0] != '{' || !json.Valid(opts):
+		return fmt.Errorf("its options %.40q are not a JSON object", opts)
+	}
+	return nil
+}
+
+func knownPolicy(p storage.OnFail) bool {
+	switch p {
+	case storage.OnFailWait, storage.OnFailFail, storage.OnFailContinue, storage.OnFailIgnore, storage.OnFailRemove:
+		return true
+	}
+	return false
 }

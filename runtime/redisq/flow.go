@@ -121,7 +121,7 @@ func (s *Store) checkNode(f *flow, b string, n *storage.FlowNode) error {
 	case n.Dedup != nil && n.Parent != nil:
 		return errors.New("a job cannot be deduplicated and be the child of another")
 	}
-	if err := s.checkJob(b, intake{NewJob: &n.NewJob}); err != nil {
+	if err := errors.Join(s.checkJob(b, intake{NewJob: &n.NewJob}), checkOpts(n.Opts)); err != nil {
 		return err
 	}
 	if _, fresh := numberOf(f.queues, b); fresh {
