@@ -1,17 +1,13 @@
 package bullmqgen
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
+	"io/fs"
 	"os"
-	"os/exec"
-	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/bullmq-gen/bullmq-gen/internal/manifest"
 	"github.com/bullmq-gen/bullmq-gen/templates"
@@ -35,50 +31,91 @@ func Breaks(changes []Change) bool {
 
 // Compatibility compares the tasks with the manifests that are on disk.
 func (r *Result) Compatibility() ([]Change, error) {
-	var all []Change
+	var old, now []manifest.Located
 	for _, f := range r.manifests() {
-		changes, err := compareTexts(r.Relative(f.Path), f.disk, f.Content)
+		was, err := parseManifest(r.Relative(f.Path), f.disk)
 		if errors.Is(err, manifest.ErrBroken) {
 			continue // it is stale, which is told anyway
 		}
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, changes...)
-	}
-	return all, nil
-}
-
-// CompatibilityWith compares the tasks with the manifests of a git revision.
-// Manifests that are there and on disk no more count as empty now.
-func (r *Result) CompatibilityWith(ctx context.Context, revision string) ([]Change, error) {
-	g := &git{r.dir, revision}
-	listed, err := g.manifests(ctx)
-	if err != nil {
-		return nil, err
-	}
-	now := map[string][]byte{}
-	for _, f := range r.manifests() {
-		now[f.Path] = f.Content
-	}
-	for _, p := range listed {
-		if _, err := os.Stat(p); now[p] == nil && errors.Is(err, os.ErrNotExist) {
-			now[p] = []byte{}
-		}
-	}
-	var all []Change
-	for _, p := range slices.Sorted(maps.Keys(now)) {
-		var old []byte
-		if slices.Contains(listed, p) {
-			if old, err = g.show(ctx, p); err != nil {
-				return nil, err
-			}
-		}
-		changes, err := compareTexts(r.Relative(p)+" of "+revision, old, now[p])
+		is, err := parseManifest(r.Relative(f.Path), f.Content)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, changes...)
+		if was != nil { // without one before, nothing has changed
+			old, now = append(old, manifest.Located{Document: was, Path: f.Path}), append(now, manifest.Located{Document: is, Path: f.Path})
+		}
+	}
+	return manifest.CompareAll(old, now), nil
+}
+
+// CompatibilityWith compares all tasks of the git repository with those that the
+// revision had when the present branch left it, which is the revision itself if
+// the branch has all of it. Tasks are known by their queues and names: where they
+// are declared, and where their manifests are, does not matter. Tasks of outputs
+// that are not in the run count as the manifests on disk describe them.
+func (r *Result) CompatibilityWith(ctx context.Context, revision string) ([]Change, error) {
+	g := &git{dir: r.dir}
+	base, err := g.base(ctx, revision)
+	if err != nil {
+		return nil, err
+	}
+	old, err := g.manifestsOf(ctx, base)
+	if err != nil {
+		return nil, err
+	}
+	if len(old) == 0 {
+		return nil, nil // without one before, nothing has changed
+	}
+	now, err := r.present(ctx, g)
+	if err != nil {
+		return nil, err
+	}
+	return manifest.CompareAll(old, now), nil
+}
+
+// present are the manifests of the run, and the others that the repository has on
+// disk.
+func (r *Result) present(ctx context.Context, g *git) ([]manifest.Located, error) {
+	var all []manifest.Located
+	ours := map[string]bool{}
+	for _, f := range r.manifests() {
+		path := realPath(f.Path)
+		ours[path] = true
+		d, err := parseManifest(r.Relative(f.Path), f.Content)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, manifest.Located{Document: d, Path: g.name(path)})
+	}
+	others, err := g.manifestsOnDisk(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range others {
+		if ours[realPath(path)] {
+			continue
+		}
+		text, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		d, err := parseManifest(r.Relative(path), text)
+		if err != nil {
+			return nil, err
+		}
+		if d != nil {
+			d.Keep(func(t *manifest.Task) bool { // what was moved away may still be described where it was
+				_, err := os.Stat(filepath.Join(filepath.Dir(path), filepath.FromSlash(t.Go.File)))
+				return err == nil
+			})
+		}
+		all = append(all, manifest.Located{Document: d, Path: g.name(realPath(path))})
 	}
 	return all, nil
 }
@@ -87,71 +124,28 @@ func (r *Result) manifests() []File {
 	return slices.DeleteFunc(slices.Clone(r.Files), func(f File) bool { return filepath.Base(f.Path) != manifest.FileName })
 }
 
-// compareTexts compares two texts of a manifest; an empty one has no tasks.
-// When there was none before, nothing has changed.
-func compareTexts(name string, old, now []byte) ([]Change, error) {
-	old = templates.Normal(old)
-	if len(old) == 0 || !manifest.Ours(old) {
+// parseManifest reads a manifest; it is nil when there is none, or one of somebody
+// else.
+func parseManifest(name string, text []byte) (*manifest.Document, error) {
+	text = templates.Normal(text)
+	if len(text) == 0 || !manifest.Ours(text) {
 		return nil, nil
 	}
-	was, err := manifest.Parse(old)
+	d, err := manifest.Parse(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be compared: %w", name, err)
 	}
-	var is *manifest.Document
-	if len(now) > 0 {
-		if is, err = manifest.Parse(now); err != nil {
-			return nil, err
-		}
-	}
-	return manifest.Compare(was, is), nil
+	return d, nil
 }
 
-// git reads files of a revision.
-type git struct{ dir, revision string }
-
-func (g *git) run(ctx context.Context, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, "git", args...)
-	cmd.Dir = g.dir
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Run(); err != nil {
-		text, _, _ := strings.Cut(strings.TrimSpace(errs.String()), "\n")
-		if text == "" {
-			text = err.Error()
-		}
-		return nil, fmt.Errorf("git %s: %s", args[0], text)
+// realPath is the path without symbolic links, as far as it exists.
+func realPath(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
 	}
-	return out.Bytes(), nil
-}
-
-// manifests are the paths of the revision's manifests, as they are on disk.
-func (g *git) manifests(ctx context.Context) ([]string, error) {
-	if strings.HasPrefix(g.revision, "-") || g.revision == "" {
-		return nil, fmt.Errorf("%q is not a git revision", g.revision)
+	dir := filepath.Dir(path)
+	if dir == path {
+		return path
 	}
-	root, err := g.run(ctx, "rev-parse", "--show-cdup")
-	if err != nil {
-		return nil, err
-	}
-	top := filepath.Join(g.dir, strings.TrimSpace(string(root)))
-	list, err := g.run(ctx, "ls-tree", "-r", "-z", "--name-only", "--full-tree", g.revision)
-	if err != nil {
-		return nil, fmt.Errorf("%w: fetch it first if it is a branch; clones in CI often have a single commit", err)
-	}
-	var found []string
-	for name := range strings.SplitSeq(string(list), "\x00") {
-		if path.Base(name) == manifest.FileName {
-			found = append(found, filepath.Join(top, filepath.FromSlash(name)))
-		}
-	}
-	return found, nil
-}
-
-func (g *git) show(ctx context.Context, file string) ([]byte, error) {
-	rel, err := filepath.Rel(g.dir, file)
-	if err != nil {
-		return nil, err
-	}
-	return g.run(ctx, "show", g.revision+":./"+filepath.ToSlash(rel))
+	return filepath.Join(realPath(dir), filepath.Base(path))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/bullmq-gen/bullmq-gen/internal/check"
 	"github.com/bullmq-gen/bullmq-gen/internal/manifest"
 	"github.com/bullmq-gen/bullmq-gen/internal/model"
+	"github.com/bullmq-gen/bullmq-gen/internal/source"
 	"github.com/bullmq-gen/bullmq-gen/templates"
 )
 
@@ -40,7 +41,7 @@ func (j *judge) planManifests(outputs []*model.Output, c Config) (manifests, gon
 		if disk != nil && disk.doc == nil && !c.NoManifest {
 			j.unreadable(m, dir)
 		}
-		m.drop = func(p *manifest.Package) bool { return c.NoManifest || j.described(p.Path, dir) }
+		m.drop = func(p *manifest.Package) bool { return c.NoManifest || j.described(p.Path, dir) || j.renamed(p, dir) }
 		switch f := m.file(disk); {
 		case m.output != nil, len(m.kept(disk)) > 0:
 			manifests = append(manifests, f)
@@ -64,6 +65,19 @@ func (j *judge) described(path, dir string) bool {
 		}
 	}
 	return j.abandoned(path, dir) != ""
+}
+
+// renamed is true for a package that has another import path now, as after its
+// module was renamed, and for one whose folder is gone.
+func (j *judge) renamed(p *manifest.Package, dir string) bool {
+	for _, file := range p.Files() {
+		folder := filepath.Dir(filepath.Join(dir, filepath.FromSlash(file)))
+		if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
+			return true
+		}
+		return slices.ContainsFunc(j.loaded.All, func(l *source.Listed) bool { return l.Dir == folder && l.Path != p.Path })
+	}
+	return false
 }
 
 // unreadable reports a manifest that cannot be read, as after a merge with

@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	bullmqgen "github.com/bullmq-gen/bullmq-gen"
 )
@@ -29,7 +30,8 @@ Once for a module, in any Go file: //go:generate go tool bullmq-gen ./...
                 package (default ../gen); its name is the folder's
   -check        write nothing; show what would change, and what that means for
                 jobs that are in the queues
-  -against REV  write nothing; compare with the manifest of a git revision
+  -against REV  write nothing; compare with all manifests that a git revision had
+                when the present branch left it
   -tags LIST    build tags, separated by commas
   -guard=false, -manifest=false, -ts=false   leave out: the lines that keep
                 stale code from compiling; the manifest; the types for Node
@@ -101,6 +103,11 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	flags.BoolVar(&o.info, "version", false, "")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
+	}
+	empty := false
+	flags.Visit(func(f *flag.Flag) { empty = empty || f.Name == "against" && strings.TrimSpace(o.against) == "" })
+	if empty {
+		return nil, errors.New("-against is empty: name a git revision, such as origin/main")
 	}
 	o.config.Patterns = flags.Args()
 	if o.looks() && len(o.config.Patterns) == 0 {

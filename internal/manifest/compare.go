@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -37,19 +38,34 @@ func (c Change) String() string {
 }
 
 // Compare says what has changed from old to now, sorted by queue and task.
-// Either may be nil. That a package was moved does not matter to anybody.
+// Either may be nil.
 func Compare(old, now *Document) []Change {
-	c := &comparison{old: old.byQueue(), now: now.byQueue()}
+	return CompareAll([]Located{{Document: old}}, []Located{{Document: now}})
+}
+
+// Located is a manifest, which may be nil, and where it is.
+type Located struct {
+	*Document
+	Path string
+}
+
+// CompareAll compares all manifests of two versions of a program: by the names of
+// queues and tasks, since programs know nothing else of each other. Where a
+// package or an output is, and in which of them a task is declared, does not
+// matter. When several have a task of one name, each is compared with the one
+// that stands in the same place, or else with the one that is nearest to it.
+func CompareAll(old, now []Located) []Change {
+	c := &comparison{old: byQueue(old), now: byQueue(now)}
 	for name, queue := range c.old {
 		for _, t := range queue.tasks {
-			c.task(name, t)
+			c.nearest(name, t)
 		}
 	}
 	for name, queue := range c.now {
 		was := c.old[name]
 		if was == nil {
 			c.add(Safe, name, "", "the queue is new")
-		} else if !reflect.DeepEqual(was.settings, queue.settings) {
+		} else if !slices.Equal(was.settings, queue.settings) {
 			c.add(Safe, name, "", "options of the queue have changed")
 		}
 		for _, t := range queue.tasks {
@@ -61,55 +77,76 @@ func Compare(old, now *Document) []Change {
 	slices.SortFunc(c.changes, func(a, b Change) int {
 		return cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Task, b.Task), cmp.Compare(a.Message, b.Message))
 	})
-	return c.changes
+	return slices.Compact(c.changes)
 }
 
 // queueTasks are the tasks of a queue from all packages.
 type queueTasks struct {
-	tasks    []*Task
-	settings []any
+	tasks    []*placed
+	settings []string // sorted
 }
 
-func (d *Document) byQueue() map[string]*queueTasks {
+// placed is a task and where it is declared.
+type placed struct {
+	*Task
+	manifest, pkg string
+}
+
+func byQueue(documents []Located) map[string]*queueTasks {
 	all := map[string]*queueTasks{}
-	if d == nil {
-		return all
-	}
-	for _, p := range d.Packages {
-		for _, q := range p.Queues {
-			if all[q.Name] == nil {
-				all[q.Name] = &queueTasks{}
-			}
-			all[q.Name].tasks = append(all[q.Name].tasks, q.Tasks...)
-			if q.Worker != nil || q.Default != nil {
-				all[q.Name].settings = append(all[q.Name].settings, q.Worker, q.Default)
+	for _, d := range documents {
+		if d.Document == nil {
+			continue
+		}
+		for _, p := range d.Packages {
+			for _, q := range p.Queues {
+				if all[q.Name] == nil {
+					all[q.Name] = &queueTasks{}
+				}
+				here := all[q.Name]
+				for _, t := range q.Tasks {
+					here.tasks = append(here.tasks, &placed{t, d.Path, p.Path})
+				}
+				if q.Worker != nil || q.Default != nil {
+					text, _ := json.Marshal([]any{q.Worker, q.Default}) // it was read from JSON
+					here.settings = append(here.settings, string(text))
+				}
 			}
 		}
+	}
+	for _, q := range all {
+		slices.Sort(q.settings)
+		q.settings = slices.Compact(q.settings)
 	}
 	return all
 }
 
 func (q *queueTasks) find(name string) *Task {
-	if q == nil {
-		return nil
-	}
-	for _, t := range q.tasks {
-		if t.Name == name {
-			return t
-		}
+	if found := q.named(name); len(found) > 0 {
+		return found[0].Task
 	}
 	return nil
+}
+
+func (q *queueTasks) named(name string) []*placed {
+	var found []*placed
+	for _, t := range q.all() {
+		if t.Name == name {
+			found = append(found, t)
+		}
+	}
+	return found
 }
 
 // heir is the task that takes jobs of the name as an alias, or with an upgrade.
 func (q *queueTasks) heir(name string) (*Task, *Upgrade) {
 	for _, t := range q.all() {
 		if slices.Contains(t.Aliases, name) {
-			return t, nil
+			return t.Task, nil
 		}
 		for _, u := range t.Upgrades {
 			if u.Name == name {
-				return t, u
+				return t.Task, u
 			}
 		}
 	}
@@ -125,21 +162,61 @@ func (c *comparison) add(l Level, queue, task, format string, args ...any) {
 	c.changes = append(c.changes, Change{l, queue, task, fmt.Sprintf(format, args...)})
 }
 
-// task looks for what has become of a task.
-func (c *comparison) task(queue string, was *Task) {
-	now := c.now[queue].find(was.Name)
-	var upgrade *Upgrade
-	if now == nil {
-		if now, upgrade = c.now[queue].heir(was.Name); now == nil {
-			c.gone(queue, was)
+// nearest compares a task with that of its name in the same place, or else with
+// the one of its name from which it differs least.
+func (c *comparison) nearest(queue string, was *placed) {
+	same := c.now[queue].named(was.Name)
+	if len(same) == 0 {
+		c.renamed(queue, was.Task)
+		return
+	}
+	for _, equal := range []func(*placed) bool{
+		func(now *placed) bool { return now.manifest == was.manifest && now.pkg == was.pkg },
+		func(now *placed) bool { return now.pkg == was.pkg },
+		func(now *placed) bool { return now.manifest == was.manifest },
+	} {
+		if i := slices.IndexFunc(same, equal); i >= 0 {
+			c.task(queue, was.Task, same[i].Task, nil)
 			return
 		}
-		by := "has its alias"
-		if upgrade != nil {
-			by = "upgrades its jobs"
-		}
-		c.add(Safe, queue, was.Name, "is %s now, which %s: deploy workers before producers", now.Name, by)
 	}
+	var best []Change
+	for i, now := range same {
+		tried := &comparison{old: c.old, now: c.now}
+		tried.task(queue, was.Task, now.Task, nil)
+		if i == 0 || breaks(tried.changes) < breaks(best) {
+			best = tried.changes
+		}
+	}
+	c.changes = append(c.changes, best...)
+}
+
+func breaks(changes []Change) (n int) {
+	for _, c := range changes {
+		if c.Level != Safe {
+			n++
+		}
+	}
+	return n
+}
+
+// renamed looks for what has become of a task whose name there is no more.
+func (c *comparison) renamed(queue string, was *Task) {
+	now, upgrade := c.now[queue].heir(was.Name)
+	if now == nil {
+		c.gone(queue, was)
+		return
+	}
+	by := "has its alias"
+	if upgrade != nil {
+		by = "upgrades its jobs"
+	}
+	c.add(Safe, queue, was.Name, "is %s now, which %s: deploy workers before producers", now.Name, by)
+	c.task(queue, was, now, upgrade)
+}
+
+// task compares a task with what has become of it, by an upgrade or without.
+func (c *comparison) task(queue string, was, now *Task, upgrade *Upgrade) {
 	if !reflect.DeepEqual(was.Options, now.Options) || !reflect.DeepEqual(was.Keys, now.Keys) {
 		c.add(Safe, queue, was.Name, "options of new jobs have changed")
 	}
@@ -176,7 +253,7 @@ func (c *comparison) gone(queue string, was *Task) {
 	c.add(Breaking, queue, was.Name, "is gone, and jobs of it that are still in the queue will fail: keep it until none is left, or make another task take them with //bullmq:alias %s or //bullmq:upgrade from=%s", was.Name, was.Name)
 }
 
-func (q *queueTasks) all() []*Task {
+func (q *queueTasks) all() []*placed {
 	if q == nil {
 		return nil
 	}
@@ -215,13 +292,28 @@ func (c *comparison) result(queue string, was, now *Task) {
 		c.add(Breaking, queue, was.Name, "has no result any more, and programs of the old version wait for one: keep it, %s", renaming)
 		return
 	}
+	back := newShapes(now.Result, was.Result)
+	back.reversed = true
+	back.compare("result", now.Result, was.Result)
+	unread := map[string]bool{}
+	for _, d := range back.found {
+		unread[d.path] = true
+	}
 	s := newShapes(was.Result, now.Result)
+	s.where, s.lost = "results of jobs done before", "programs of the old version read it"
 	s.compare("result", was.Result, now.Result)
+	broken := map[string]bool{}
 	for _, d := range s.found {
-		if d.harmless {
+		if !d.harmless {
+			broken[d.path] = true
+			c.add(Breaking, queue, was.Name, "%s %s: %s, %s", d.path, d.what, d.cure, renaming)
+		} else if !unread[d.path] {
 			c.add(Safe, queue, was.Name, "%s %s", d.path, d.what)
-		} else {
-			c.add(Breaking, queue, was.Name, "%s %s, and programs of the old version read it: %s, %s", d.path, d.what, d.cure, renaming)
+		}
+	}
+	for _, d := range back.found {
+		if !broken[d.path] {
+			c.add(Breaking, queue, was.Name, "%s %s, which programs of the old version cannot read: %s, %s", d.path, d.what, d.cure, renaming)
 		}
 	}
 }

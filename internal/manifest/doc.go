@@ -160,6 +160,30 @@ func New(packages []*Package) *Document {
 	return d
 }
 
+// Files are those with declarations of the package, seen from the folder of the
+// manifest.
+func (p *Package) Files() []string {
+	var files []string
+	for _, q := range p.Queues {
+		if q.Go != nil {
+			files = append(files, q.Go.File)
+		}
+		for _, t := range q.Tasks {
+			files = append(files, t.Go.File)
+		}
+	}
+	return files
+}
+
+// Keep leaves out the tasks that are not to be kept.
+func (d *Document) Keep(keep func(*Task) bool) {
+	for _, p := range d.Packages {
+		for _, q := range p.Queues {
+			q.Tasks = slices.DeleteFunc(q.Tasks, func(t *Task) bool { return !keep(t) })
+		}
+	}
+}
+
 // Bytes is the text of the file.
 func (d *Document) Bytes() ([]byte, error) {
 	var out bytes.Buffer

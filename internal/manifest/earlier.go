@@ -5,7 +5,7 @@ import "slices"
 // jobsDiffer is how payloads of stored jobs differ from what is read of them.
 func jobsDiffer(stored, read *Schema) []difference {
 	s := newShapes(stored, read)
-	s.required = true
+	s.where, s.lost = "jobs that are in the queue", "its value in jobs that are in the queue would be ignored"
 	s.compare("data", stored, read)
 	return s.found
 }

@@ -25,6 +25,7 @@ type Schema struct {
 	Description string             `json:"description,omitempty"`
 	Type        Types              `json:"type,omitempty"`
 	Enum        []string           `json:"enum,omitempty"`
+	Examples    []string           `json:"examples,omitempty"` // the constants of a string type, which takes other texts too
 	Format      string             `json:"format,omitempty"`
 	Encoding    string             `json:"contentEncoding,omitempty"`
 	Pattern     string             `json:"pattern,omitempty"`
@@ -161,19 +162,19 @@ func (b *builder) element(t *model.Type) *Schema {
 func basic(t *model.Type, quoted bool) *Schema {
 	switch {
 	case t.Kind == model.String:
-		return &Schema{Type: Types{"string"}}
+		return &Schema{Type: Types{"string"}, Examples: t.Consts}
 	case t.Kind == model.Bool && quoted:
 		return &Schema{Type: Types{"string"}, Enum: []string{"false", "true"}}
 	case t.Kind == model.Bool:
 		return &Schema{Type: Types{"boolean"}}
 	case t.Kind == model.Float && quoted:
-		return &Schema{Type: Types{"string"}, Pattern: `^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$`}
+		return &Schema{Type: Types{"string"}, Pattern: floatText}
 	case t.Kind == model.Float:
 		return &Schema{Type: Types{"number"}}
 	case quoted && strings.HasPrefix(t.Basic, "u") || quoted && t.Basic == "byte":
-		return &Schema{Type: Types{"string"}, Pattern: "^[0-9]+$"}
+		return &Schema{Type: Types{"string"}, Pattern: unsignedText}
 	case quoted:
-		return &Schema{Type: Types{"string"}, Pattern: "^-?[0-9]+$"}
+		return &Schema{Type: Types{"string"}, Pattern: signedText}
 	}
 	s := &Schema{Type: Types{"integer"}}
 	if r, ok := ranges[t.Basic]; ok {
@@ -181,6 +182,13 @@ func basic(t *model.Type, quoted bool) *Schema {
 	}
 	return s
 }
+
+// The patterns of numbers as text.
+const (
+	unsignedText = "^[0-9]+$"
+	signedText   = "^-?[0-9]+$"
+	floatText    = `^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$`
+)
 
 func to(n int64) *int64 { return &n }
 
