@@ -136,7 +136,7 @@ func (c *coder) codec() (Codec, error) {
 		return *known, nil
 	}
 	var got Codec
-	if err := apart("codec: the function that returns it", func() error { got = c.get(); return nil }); err != nil {
+	if err := guarded("codec: the function that returns it", func() error { got = c.get(); return nil }); err != nil {
 		return nil, err
 	}
 	if got == nil {
@@ -156,7 +156,7 @@ func (c *coder) encode(text []byte, of Coded) ([]byte, error) {
 		return nil, err
 	}
 	var out []byte
-	if err := apart("it", func() (err error) { out, err = codec.Encode(text, of); return err }); err != nil {
+	if err := guarded("it", func() (err error) { out, err = codec.Encode(text, of); return err }); err != nil {
 		return nil, fmt.Errorf("codec: %w", err)
 	}
 	if !json.Valid(out) || !utf8.Valid(out) {
@@ -175,7 +175,7 @@ func (c *coder) decode(text []byte, of Coded) ([]byte, error) {
 		return nil, err
 	}
 	var out []byte
-	if err := apart("it", func() (err error) { out, err = codec.Decode(text, of); return err }); err != nil {
+	if err := guarded("it", func() (err error) { out, err = codec.Decode(text, of); return err }); err != nil {
 		return nil, fmt.Errorf("codec: %w", err)
 	}
 	return out, nil

@@ -65,10 +65,9 @@ func TestMethodsThatDoNotEncode(t *testing.T) {
 	k := newKit(t, testredis.Start(t))
 	task := NewTask[moody, moody](Spec{Queue: k.queue, Name: "moody"}, nil)
 	for want, do := range map[string]func() ([]byte, error){
-		"at $: MarshalJSON of bullmq.moody panicked: oh":                      panics,
-		"at $: a method that encodes ended its goroutine with runtime.Goexit": leaves,
-		"at $: MarshalJSON of bullmq.moody: no mood":                          sulks,
-		"at $: MarshalJSON of bullmq.moody: the JSON is cut off":              lies,
+		"at $: MarshalJSON of bullmq.moody panicked: oh":         panics,
+		"at $: MarshalJSON of bullmq.moody: no mood":             sulks,
+		"at $: MarshalJSON of bullmq.moody: the JSON is cut off": lies,
 	} {
 		m := moody{do}
 		_, err := task.Add(k.ctx, k.client, m)
@@ -107,10 +106,10 @@ func TestResultsThatAreNotEncodedFailTheJobPermanently(t *testing.T) {
 	t.Cleanup(func() { _ = w.Stop(context.Background()) })
 	for data, want := range map[string]string{
 		"panics": "at $: MarshalJSON of bullmq.moody panicked: oh",
-		"leaves": "at $: a method that encodes ended its goroutine with runtime.Goexit",
+		"leaves": "the handler ended its goroutine with runtime.Goexit, in a method or codec that encodes a result",
 		"sulks":  "at $: MarshalJSON of bullmq.moody: no mood",
 		"lies":   "at $: MarshalJSON of bullmq.moody: the JSON is cut off",
-		"steps":  `result of step "s": at $: a method that encodes ended its goroutine`,
+		"steps":  "the handler ended its goroutine with runtime.Goexit, in a method or codec that encodes a result",
 	} {
 		h, err := task.Add(k.ctx, k.client, data)
 		require.NoError(t, err)
@@ -199,31 +198,43 @@ func TestTypesOfTasksDeclaredByHand(t *testing.T) {
 	require.ErrorContains(t, w.Start(k.ctx), "has no form")
 }
 
-type moodyCheck struct{ Do string }
+type moodyCheck struct{}
 
-func (m moodyCheck) Validate() error {
-	if m.Do == "leaves" {
-		runtime.Goexit()
-	}
-	panic("oh")
-}
+func (moodyCheck) Validate() error { panic("oh") }
 
-func TestValidatorsAndCodecsThatPanicOrLeave(t *testing.T) {
+type moodyCodec struct{}
+
+func (moodyCodec) Encode([]byte, Coded) ([]byte, error) { panic("oh") }
+func (moodyCodec) Decode([]byte, Coded) ([]byte, error) { panic("oh") }
+
+func TestValidatorsAndCodecsThatPanic(t *testing.T) {
 	t.Parallel()
 	k := newKit(t, testredis.Start(t))
 	task := NewTask[moodyCheck, None](Spec{Queue: k.queue, Name: "checked"}, nil)
 	_, err := task.Add(k.ctx, k.client, moodyCheck{})
 	require.ErrorContains(t, err, "Validate panicked: oh")
-	_, err = task.Add(k.ctx, k.client, moodyCheck{"leaves"})
-	require.ErrorContains(t, err, "Validate ended its goroutine with runtime.Goexit")
-	_, err = k.client.AddFlows(k.ctx, task.Node(moodyCheck{"leaves"}))
-	require.ErrorContains(t, err, "Validate ended its goroutine")
-	coded := NewTask[int, None](Spec{Queue: k.queue, Name: "coded", Codec: func() Codec { return leaving{} }}, nil)
+	_, err = k.client.AddFlows(k.ctx, task.Node(moodyCheck{}))
+	require.ErrorContains(t, err, "Validate panicked: oh")
+	coded := NewTask[int, None](Spec{Queue: k.queue, Name: "coded", Codec: func() Codec { return moodyCodec{} }}, nil)
 	_, err = coded.Add(k.ctx, k.client, 1)
-	require.ErrorContains(t, err, "codec: it ended its goroutine with runtime.Goexit")
+	require.ErrorContains(t, err, "codec: it panicked: oh")
 }
 
-type leaving struct{}
-
-func (leaving) Encode([]byte, Coded) ([]byte, error) { runtime.Goexit(); return nil, nil }
-func (leaving) Decode([]byte, Coded) ([]byte, error) { runtime.Goexit(); return nil, nil }
+// A goroutine that a method of the user's ends adds nothing, and holds nothing
+// that another one needs.
+func TestAddsWhoseGoroutineEnds(t *testing.T) {
+	t.Parallel()
+	k := newKit(t, testredis.Start(t))
+	task := NewTask[moody, moody](Spec{Queue: k.queue, Name: "moody"}, nil)
+	ended := make(chan bool)
+	go func() {
+		defer close(ended)
+		_, _ = task.Add(k.ctx, k.client, moody{leaves})
+		ended <- false
+	}()
+	_, returned := <-ended
+	require.False(t, returned)
+	require.Empty(t, k.server.Client(t).Keys(k.ctx, "*").Val(), "nothing was written")
+	_, err := task.Add(k.ctx, k.client, moody{func() ([]byte, error) { return []byte("1"), nil }})
+	require.NoError(t, err)
+}

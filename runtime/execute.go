@@ -34,7 +34,10 @@ func (w *Worker) execute(j *ActiveJob) {
 	defer func() {
 		if !returned {
 			value = nil
-			stack, err = recovered(recover())
+			r := recover()
+			if stack, err = recovered(r); r == nil && j.undone.Load() {
+				err = Unrecoverable(fmt.Errorf("%w, in a method or codec that encodes a result", err))
+			}
 		}
 		w.end(j, value, err, stack)
 	}()

@@ -75,6 +75,10 @@ type ActiveJob struct {
 	end      storage.Settlement
 	err      error // what the handler returned, nil when it completed
 
+	// undone is set when a method or codec of the user's ended the goroutine while
+	// it encoded a result or the result of a step: that work is done.
+	undone atomic.Bool
+
 	stepsMu sync.Mutex
 	steps   map[string][]byte // kept by this run
 
@@ -135,6 +139,14 @@ func (j *ActiveJob) Log(ctx context.Context, line string) error {
 	}
 	_, err := j.worker.store.AddLog(ctx, j.Queue, j.ID, line, max(0, j.Options.KeepLogs))
 	return err
+}
+
+// encoding calls f, which encodes what a part of the handler has made.
+func (j *ActiveJob) encoding(f func() ([]byte, error)) ([]byte, error) {
+	j.undone.Store(true)
+	text, err := f()
+	j.undone.Store(false)
+	return text, err
 }
 
 func (j *ActiveJob) usable() error {

@@ -30,7 +30,7 @@ func validate(payload any) error {
 	if !ok {
 		return nil
 	}
-	return apart("Validate", v.Validate)
+	return guarded("Validate", v.Validate)
 }
 
 // decodeJSON reads a payload and never lets a zero value pass for one.

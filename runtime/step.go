@@ -57,10 +57,13 @@ func Step[T any](ctx context.Context, job AnyJob, name string, do func(context.C
 	if err != nil {
 		return result, err
 	}
-	text, err := encodeJSON(result)
-	if err == nil {
-		text, err = j.code.encode(text, Coded{j.Queue, j.Name, PartStep})
-	}
+	text, err := j.encoding(func() ([]byte, error) {
+		text, err := encodeJSON(result)
+		if err == nil {
+			text, err = j.code.encode(text, Coded{j.Queue, j.Name, PartStep})
+		}
+		return text, err
+	})
 	if err != nil {
 		return result, Unrecoverable(storage.Invalid("result of step %q: %w", name, err))
 	}

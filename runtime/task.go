@@ -223,7 +223,7 @@ func (t *Task[P, R]) run(ctx context.Context, a *ActiveJob, h func(context.Conte
 	if err != nil {
 		return nil, err
 	}
-	text, err := t.code.encodeResult(a.Queue, result)
+	text, err := a.encoding(func() ([]byte, error) { return t.code.encodeResult(a.Queue, result) })
 	if err != nil {
 		// The work is done: trying again would do it twice and fail the same way.
 		return nil, Unrecoverable(storage.Invalid("result of task %q, job %q: %w", t.spec.Name, a.ID, err))

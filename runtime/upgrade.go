@@ -149,19 +149,6 @@ func guarded(what string, f func() error) (err error) {
 	return f()
 }
 
-// apart is guarded in a goroutine of its own, so that a call of runtime.Goexit is
-// an error too.
-func apart(what string, f func() error) error {
-	err := fmt.Errorf("%s ended its goroutine with runtime.Goexit", what)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		err = guarded(what, f)
-	}()
-	<-done
-	return err
-}
-
 // stackOf is the stack of a panic that became an error, or empty.
 func stackOf(err error) string {
 	var p *panicked

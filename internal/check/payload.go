@@ -7,6 +7,7 @@ import (
 
 	"github.com/bullmq-gen/bullmq-gen/internal/diag"
 	"github.com/bullmq-gen/bullmq-gen/internal/directive"
+	"github.com/bullmq-gen/bullmq-gen/internal/jsjson"
 	"github.com/bullmq-gen/bullmq-gen/internal/model"
 )
 
@@ -78,23 +79,7 @@ func payload(t *model.Task, w *walk, l *diag.List) {
 		}
 		l.Errorf(pos, "%s.%s contains %s, which must not be copied, and payloads are passed by value: keep it out of the payload", t.GoName, f.Name, f.Type.Actual().Lock)
 	}
-	embeddedMethods(t, l)
-	swallowed := actual.Methods.From != "" && len(actual.Fields) > 1 // reported above
-	w.value(p, at{path: t.GoName, pos: t.TypePos, typed: swallowed})
-}
-
-// embeddedMethods reports a struct that JSON writes as one of its parts.
-func embeddedMethods(t *model.Task, l *diag.List) {
-	actual := t.Payload.Actual()
-	from := actual.Methods.From
-	if from == "" || len(actual.Fields) < 2 {
-		return
-	}
-	for _, f := range actual.Fields {
-		if f.Name == from {
-			l.Errorf(f.Pos, "%s embeds %s, whose JSON methods become its own, so that all other fields are lost: give the field a name", t.GoName, f.Type)
-		}
-	}
+	w.value(p, at{path: t.GoName, pos: t.TypePos})
 }
 
 // result checks the type that result= names.
@@ -106,6 +91,10 @@ func result(t *model.Task, w *walk, l *diag.List) {
 	path := "result"
 	if t.Result.Name != "" {
 		path += " " + t.Result.String()
+	}
+	if lock := t.Result.Actual().Lock; lock != "" {
+		l.Errorf(t.ResultPos, "%s contains %s, which must not be copied, and results are passed by value: keep it out of the result, or return a pointer, result=*T", path, lock)
+		return
 	}
 	w.value(t.Result, at{path: path, pos: t.ResultPos})
 }
@@ -123,29 +112,57 @@ func (w *walk) value(t *model.Type, a at) {
 		return
 	case actual.Is(model.RuntimePath, "Millis"):
 		return
+	case w.hidden(t, a), w.oneSided(t, a, false):
+		return
 	case actual.JSON():
 		w.untyped(t, a)
-		w.oneSided(t, a, "JSON", actual.Methods.MarshalJSON, actual.Methods.UnmarshalJSON)
 		return
 	case actual.Text():
-		if !actual.Methods.MarshalText {
-			w.untyped(t, a)
-		}
-		w.oneSided(t, a, "Text", actual.Methods.MarshalText, actual.Methods.UnmarshalText)
 		return
 	}
 	w.kind(t, actual, a)
 }
 
-// oneSided warns of a type that can be written but not read, or the reverse.
-func (w *walk) oneSided(t *model.Type, a at, kind string, marshal, unmarshal bool) {
-	if marshal != unmarshal {
-		has, lacks := "Marshal", "Unmarshal"
-		if unmarshal {
-			has, lacks = lacks, has
-		}
-		w.l.Warnf(a.pos, "%s (%s) has %s%s but not %s%s: what is written may not be readable", a.path, t, has, kind, lacks, kind)
+// hidden reports a struct that encodes itself by the methods of a type that it
+// embeds, and so without its other fields.
+func (w *walk) hidden(t *model.Type, a at) bool {
+	actual := t.Actual()
+	if actual.Kind == model.Pointer && actual.Name == "" {
+		return w.hidden(actual.Elem, a)
 	}
+	from := actual.HiddenBy()
+	if from == nil {
+		return false
+	}
+	if from.Source {
+		a.pos = from.Pos
+	}
+	w.l.Errorf(a.pos, "%s embeds %s, whose JSON methods become its own, so that all other fields are lost: give the field a name", described(t, a), from.Type)
+	return true
+}
+
+// described is the path to a type, and its name when the path does not end in it.
+func described(t *model.Type, a at) string {
+	if t.Name == "" && !a.element || strings.HasSuffix(a.path, t.Name) && !a.nested && !a.element {
+		return a.path
+	}
+	return a.path + " (" + t.String() + ")"
+}
+
+// oneSided reports a type that is not read as it is written. Of the types of
+// payloads that are only read it wants the methods that read.
+func (w *walk) oneSided(t *model.Type, a at, key bool) bool {
+	m := t.Actual().Methods
+	methods := jsjson.Methods{
+		MarshalJSON: m.MarshalJSON || w.old && m.UnmarshalJSON, UnmarshalJSON: m.UnmarshalJSON,
+		MarshalText: m.MarshalText || w.old && m.UnmarshalText, UnmarshalText: m.UnmarshalText,
+		MarshalJSONTo: m.MarshalJSONTo, UnmarshalJSONFrom: m.UnmarshalJSONFrom,
+	}
+	err := methods.Problem(described(t, a), key)
+	if err != nil {
+		w.l.Errorf(a.pos, "%v", err)
+	}
+	return err != nil
 }
 
 func (w *walk) kind(t, actual *model.Type, a at) {
@@ -165,7 +182,7 @@ func (w *walk) kind(t, actual *model.Type, a at) {
 		}
 		w.value(actual.Elem, at{path: a.path, pos: a.pos, quoted: a.quoted, nested: a.nested, typed: a.typed})
 	case model.Slice, model.Array:
-		if actual.Elem.Actual().Basic != "byte" { // bytes are base64
+		if actual.Kind == model.Array || !actual.Bytes() { // bytes are base64
 			w.value(actual.Elem, a.into("[]"))
 		}
 	case model.Map:
@@ -201,7 +218,13 @@ func (w *walk) key(t *model.Type, a at) {
 	switch {
 	case actual.Is("time", "Duration"):
 		w.refuse(t, a.into("[key]"), "is a time.Duration, which JSON writes in nanoseconds: use a string or bullmq.Millis")
-	case actual.Text(), actual.Kind == model.String, actual.Kind == model.Int:
+	case actual.Kind == model.Pointer:
+		w.refuse(t, a.into("[key]"), "is %s, and a pointer cannot be the key of a JSON object: use what it points to")
+	case actual.Text():
+		if inner := a.into("[key]"); !w.hidden(t, inner) {
+			w.oneSided(t, inner, true)
+		}
+	case actual.Kind == model.String, actual.Kind == model.Int:
 	case actual.Kind == model.Invalid:
 		w.refuse(t, a.into("[key]"), "has a type that does not compile: "+actual.Why)
 	default:
@@ -216,6 +239,9 @@ func (w *walk) fields(t *model.Type, a at) {
 		w.dropped(group, a)
 	}
 	w.tags(t, a)
+	if len(members)+len(dropped) == 0 && t.Forgotten() {
+		w.forgotten(t, a)
+	}
 	for _, m := range members {
 		f := m.Field()
 		if f.Type == nil {
@@ -231,6 +257,16 @@ func (w *walk) fields(t *model.Type, a at) {
 		w.embeddedPointers(m, next)
 		w.value(f.Type, next)
 	}
+}
+
+// forgotten reports a struct of which JSON sees nothing. It is an error where the
+// user can change the struct.
+func (w *walk) forgotten(t *model.Type, a at) {
+	if t.Fields[0].Source {
+		w.l.Errorf(a.pos, "%s has no exported fields, and is written as {}: export them, or leave them out with `json:\"-\"`", described(t, a))
+		return
+	}
+	w.l.Warnf(a.pos, "%s has no exported fields, and is written as {}, so that what it holds is lost: send what you need of it", described(t, a))
 }
 
 // dropped warns of fields that JSON leaves out because they share a name.

@@ -18,7 +18,10 @@ func Check(t reflect.Type) error {
 		return known.(result).err
 	}
 	c := &checker{seen: map[reflect.Type]bool{}}
-	err := c.value(t)
+	err := forgotten(t)
+	if err == nil {
+		err = c.value(t)
+	}
 	if err != nil {
 		err = whole(err)
 	}
@@ -41,13 +44,26 @@ func (c *checker) value(t reflect.Type) error {
 	if err := m.Problem(t.String(), false); err != nil {
 		return err
 	}
-	if m.JSON() {
-		return Hidden(t, "MarshalJSON")
-	}
-	if m.Text() {
-		return Hidden(t, "MarshalText")
+	if m.JSON() || m.Text() {
+		return m.hidden(t)
 	}
 	return c.kind(t)
+}
+
+// hidden reports a struct that encodes or decodes itself by a method of a type
+// that it embeds.
+func (m Methods) hidden(t reflect.Type) error {
+	encodes, decodes := "MarshalText", "UnmarshalText"
+	if m.MarshalJSON {
+		encodes = "MarshalJSON"
+	}
+	if m.UnmarshalJSON {
+		decodes = "UnmarshalJSON"
+	}
+	if err := Hidden(t, encodes); err != nil {
+		return err
+	}
+	return Hidden(t, decodes)
 }
 
 func (c *checker) kind(t reflect.Type) error {
@@ -74,6 +90,9 @@ func (c *checker) kind(t reflect.Type) error {
 // checkKey checks the type of a map's keys.
 func checkKey(t reflect.Type) error {
 	if m := methodsOf(t); m.Text() {
+		if err := Hidden(t, "MarshalText"); err != nil {
+			return err
+		}
 		return m.Problem("the key "+t.String(), true)
 	}
 	if keyOf(t) == nil {
@@ -86,11 +105,7 @@ func (c *checker) fields(t reflect.Type) error {
 	if err := checkTags(t, map[reflect.Type]bool{}); err != nil {
 		return err
 	}
-	members := Members(t)
-	if len(members) == 0 && forgotten(t) {
-		return fmt.Errorf("%s has no exported fields, and is encoded as {}: export them, or leave them out with `json:\"-\"`", t)
-	}
-	for _, m := range members {
+	for _, m := range Members(t) {
 		if err := unsettable(t, m); err != nil {
 			return err
 		}
@@ -101,18 +116,29 @@ func (c *checker) fields(t reflect.Type) error {
 	return nil
 }
 
-// forgotten reports whether a struct without members has fields, and no tag that
-// leaves them out on purpose.
-func forgotten(t reflect.Type) bool {
+// forgotten reports a struct that is encoded as {} although it has fields, and no
+// tag that leaves them out on purpose. Only the whole value is looked at: types
+// that others declare may hold such structs.
+func forgotten(t reflect.Type) error {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	m := methodsOf(t)
+	if t.Kind() != reflect.Struct || m.JSON() || m.Text() || len(Members(t)) > 0 {
+		return nil
+	}
 	found := false
 	for i := range t.NumField() {
 		f := t.Field(i)
 		found = found || f.Name != "_"
 		if _, tagged := f.Tag.Lookup("json"); tagged {
-			return false
+			return nil
 		}
 	}
-	return found
+	if !found {
+		return nil
+	}
+	return fmt.Errorf("%s has no exported fields, and is encoded as {}: export them, or leave them out with `json:\"-\"`", t)
 }
 
 // unsettable reports a member that can be encoded and never decoded.

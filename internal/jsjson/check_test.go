@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math/big"
 	"net/netip"
+	"net/url"
 	"reflect"
 	"sync"
 	"testing"
@@ -72,6 +73,18 @@ type declaredByPointer struct {
 func (*declaredByPointer) MarshalJSON() ([]byte, error) { return nil, nil }
 func (*declaredByPointer) UnmarshalJSON([]byte) error   { return nil }
 
+type halfDeclared struct {
+	time.Time
+	V int
+}
+
+func (halfDeclared) MarshalJSON() ([]byte, error) { return nil, nil }
+
+type port struct {
+	netip.Addr
+	Port int
+}
+
 type ambiguous struct {
 	time.Time
 	big.Int
@@ -97,7 +110,9 @@ func TestTypesThatAreNotReadAsTheyAreWritten(t *testing.T) {
 		"at $.A.B: func() has no form":                                        reflect.TypeFor[struct{ A *struct{ B func() } }](),
 		"at $.L: jsjson.struct_ embeds time.Time, whose MarshalJSON":          reflect.TypeFor[struct{ L *struct_ }](),
 		"at $: jsjson.laterOnly has a method that encoding/json calls from":   reflect.TypeFor[laterOnly](),
-		"at $.M: sync.Mutex has no exported fields, and is encoded as {}":     reflect.TypeFor[struct{ M sync.Mutex }](),
+		"at $: sync.Mutex has no exported fields, and is encoded as {}":       reflect.TypeFor[*sync.Mutex](),
+		"at $[]: jsjson.halfDeclared embeds time.Time, whose UnmarshalJSON":   reflect.TypeFor[[]halfDeclared](),
+		"at $: jsjson.port embeds netip.Addr, whose MarshalText becomes its":  reflect.TypeFor[map[port]int](),
 		"at $: struct { a int } has no exported fields":                       reflect.TypeFor[struct{ a int }](),
 		"at $.X: it cannot be decoded: it is in an embedded pointer to the":   reflect.TypeFor[struct{ *embeddable }](),
 		`at $.A: the JSON name "€" has a character that Go 1.26 and 1.27 treat`: reflect.TypeFor[struct {
@@ -110,7 +125,7 @@ func TestTypesThatAreNotReadAsTheyAreWritten(t *testing.T) {
 			A int `json:"a,omitEmpty"`
 		}](),
 	} {
-		require.ErrorContains(t, Check(typ), want)
+		require.ErrorContains(t, Check(typ), want, typ.String())
 		require.ErrorContains(t, Check(typ), want, "also the second time")
 	}
 	type list struct {
@@ -121,7 +136,7 @@ func TestTypesThatAreNotReadAsTheyAreWritten(t *testing.T) {
 		reflect.TypeFor[list](), reflect.TypeFor[struct{}](), reflect.TypeFor[struct{ _ int }](), reflect.TypeFor[wrapped](),
 		reflect.TypeFor[total](), reflect.TypeFor[map[netip.Addr]*big.Int](), reflect.TypeFor[generic[int]](), reflect.TypeFor[declared](),
 		reflect.TypeFor[declaredByPointer](), reflect.TypeFor[ambiguous](), reflect.TypeFor[textAndJSON](), reflect.TypeFor[json.RawMessage](),
-		reflect.TypeFor[any](), reflect.TypeFor[map[uint8][]byte](), reflect.TypeFor[struct {
+		reflect.TypeFor[any](), reflect.TypeFor[url.URL](), reflect.TypeFor[map[uint8][]byte](), reflect.TypeFor[struct {
 			a int `json:"-"`
 		}](), reflect.TypeFor[struct{ time.Time }](),
 		reflect.TypeFor[big.Float](), reflect.TypeFor[time.Month](),

@@ -38,13 +38,7 @@ func anything(s *state, v reflect.Value) error {
 		return err
 	}
 	value := v.Elem()
-	p := planOf(value.Type())
-	var err error
-	if p.foreign && !s.inside {
-		err = s.apart(func() error { return p.encode(s, value) })
-	} else {
-		err = p.encode(s, value)
-	}
+	err := planOf(value.Type())(s, value)
 	s.hops--
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"reflect"
+	"runtime/debug"
 	"sync"
 )
 
@@ -16,29 +17,33 @@ func Marshal(v any) ([]byte, error) {
 	if !value.IsValid() {
 		return []byte("null"), nil
 	}
-	p := planOf(value.Type())
 	s := states.Get().(*state)
-	var err error
-	if p.foreign {
-		err = s.apart(func() error { return p.encode(s, value) })
-	} else {
-		err = p.encode(s, value)
-	}
-	if err != nil {
-		s.release()
+	defer s.release()
+	if err := s.encode(value); err != nil {
 		return nil, whole(err)
 	}
-	text := bytes.Clone(s.text)
-	s.release()
-	return text, nil
+	return bytes.Clone(s.text), nil
+}
+
+// encode appends a value, and makes an error of a panic.
+func (s *state) encode(v reflect.Value) (err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case *PanicError:
+			err = r
+		default:
+			err = &PanicError{"encoding " + v.Type().String(), r, string(debug.Stack())}
+		}
+	}()
+	return planOf(v.Type())(s, v)
 }
 
 // state is one call of Marshal. It is used again.
 type state struct {
-	text   []byte
-	depth  int  // of arrays and objects
-	hops   int  // through pointers and interfaces
-	inside bool // the goroutine may end by runtime.Goexit
+	text  []byte
+	depth int // of arrays and objects
+	hops  int // through pointers and interfaces
 }
 
 var states = sync.Pool{New: func() any { return &state{text: make([]byte, 0, 512)} }}
@@ -73,20 +78,4 @@ func (s *state) hop() error {
 		return errDeep
 	}
 	return nil
-}
-
-// apart calls f, which runs methods of the user's types, in a goroutine of its
-// own, so that a call of runtime.Goexit there is an error and does not end the
-// caller's goroutine.
-func (s *state) apart(f func() error) error {
-	s.inside = true
-	err := errors.New("a method that encodes ended its goroutine with runtime.Goexit")
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		err = f()
-	}()
-	<-done
-	s.inside = false
-	return err
 }

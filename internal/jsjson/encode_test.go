@@ -7,7 +7,6 @@ import (
 	"math"
 	"math/big"
 	"net/netip"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -136,22 +135,26 @@ func TestWhatWouldNotBeReadAsItIsHasNoJSON(t *testing.T) {
 		"at $: MarshalJSON of jsjson.broken: no mood":                                                             broken{func() {}},
 		"at $.ID: MarshalJSON of jsjson.broken panicked: oh":                                                      item{ID: broken{func() { panic("oh") }}},
 		"at $: MarshalJSON of jsjson.broken panicked: runtime error: invalid memory":                              broken{},
-		"at $: a method that encodes ended its goroutine with runtime.Goexit":                                     broken{runtime.Goexit},
-		"at $.ID: a method that encodes ended its goroutine":                                                      item{ID: broken{runtime.Goexit}},
 		"nested deeper than 10000 levels, or contains itself":                                                     loop,
 		"nested deeper than 10000 levels, or contains":                                                            circle,
 		"nested deeper than 10000 levels, or":                                                                     slice,
 		"at $" + strings.Repeat("[0]", 20) + "...: json.RawMessage: the value is nested deeper than 10000 levels": json.RawMessage(strings.Repeat("[", 10001) + strings.Repeat("]", 10001)),
-		"at $.ID: chan int has no form in JSON":                                                                   item{ID: make(chan int)},
-		"at $.list[0]: func() has no form":                                                                        item{List: []any{func() {}}},
-		"at $.ID: complex128 has no form":                                                                         item{ID: 1i},
-		"at $.ID: bool cannot be the key of a JSON object":                                                        item{ID: map[bool]int{}},
-		"at $.ID: interface {} cannot be the key":                                                                 item{ID: map[any]int{}},
-		"at $.ID: *big.Int cannot be the key":                                                                     item{ID: map[*big.Int]int{}},
-		`at $: two keys of the map are "same" as text`:                                                            map[sameKey]int{1: 1, 2: 2},
-		"at $: jsjson.stamped embeds time.Time, whose MarshalJSON becomes its own, so that":                       stamped{Name: "lost"},
-		"at $.ID: jsjson.stamped embeds time.Time":                                                                item{ID: &stamped{}},
-		"at $[0]: jsjson.named embeds *jsjson.selfText, whose MarshalText":                                        []named{{}},
+		"at $: IsZero of jsjson.moodyZero panicked: oh": struct {
+			Z moodyZero `json:",omitzero"`
+		}{},
+		"at $: IsZero of *jsjson.moodyZero panicked": []any{struct {
+			Z *moodyZero `json:",omitzero"`
+		}{new(moodyZero)}},
+		"at $.ID: chan int has no form in JSON":                                             item{ID: make(chan int)},
+		"at $.list[0]: func() has no form":                                                  item{List: []any{func() {}}},
+		"at $.ID: complex128 has no form":                                                   item{ID: 1i},
+		"at $.ID: bool cannot be the key of a JSON object":                                  item{ID: map[bool]int{}},
+		"at $.ID: interface {} cannot be the key":                                           item{ID: map[any]int{}},
+		"at $.ID: *big.Int cannot be the key":                                               item{ID: map[*big.Int]int{}},
+		`at $: two keys of the map are "same" as text`:                                      map[sameKey]int{1: 1, 2: 2},
+		"at $: jsjson.stamped embeds time.Time, whose MarshalJSON becomes its own, so that": stamped{Name: "lost"},
+		"at $.ID: jsjson.stamped embeds time.Time":                                          item{ID: &stamped{}},
+		"at $[0]: jsjson.named embeds *jsjson.selfText, whose MarshalText":                  []named{{}},
 	} {
 		_, err := Marshal(v)
 		var e *Error
@@ -163,6 +166,10 @@ func TestWhatWouldNotBeReadAsItIsHasNoJSON(t *testing.T) {
 	require.ErrorAs(t, err, &p)
 	require.Contains(t, p.Stack(), "encode_test.go")
 }
+
+type moodyZero struct{ N int }
+
+func (moodyZero) IsZero() bool { panic("oh") }
 
 type sameKey int
 

@@ -5,22 +5,13 @@ import (
 	"encoding/json"
 	"math/big"
 	"reflect"
-	"strings"
 	"sync"
 )
 
 // encoder appends the JSON of a value to the text.
 type encoder func(s *state, v reflect.Value) error
 
-// plan is how values of a type are encoded.
-type plan struct {
-	encode encoder
-	// foreign is true when a method of a type that is not of the standard
-	// library is called, as far as the type shows that.
-	foreign bool
-}
-
-var plans sync.Map // of *plan, by reflect.Type
+var plans sync.Map // of encoder, by reflect.Type
 
 var (
 	jsonMarshaler   = reflect.TypeFor[json.Marshaler]()
@@ -32,14 +23,13 @@ var (
 	bigIntType      = reflect.TypeFor[big.Int]()
 )
 
-// planOf returns the plan of a type, and makes it the first time.
-func planOf(t reflect.Type) *plan {
+// planOf returns the encoder of a type, and makes it the first time.
+func planOf(t reflect.Type) encoder {
 	if p, ok := plans.Load(t); ok {
-		return p.(*plan)
+		return p.(encoder)
 	}
-	p := &plan{encode: encoderOf(t), foreign: foreign(t, map[reflect.Type]bool{})}
-	known, _ := plans.LoadOrStore(t, p)
-	return known.(*plan)
+	known, _ := plans.LoadOrStore(t, encoderOf(t))
+	return known.(encoder)
 }
 
 // inner is the encoder of a type that another leads to. That of a composite type
@@ -53,7 +43,7 @@ func inner(t reflect.Type) encoder {
 	var once sync.Once
 	var encode encoder
 	return func(s *state, v reflect.Value) error {
-		once.Do(func() { encode = planOf(t).encode })
+		once.Do(func() { encode = planOf(t) })
 		return encode(s, v)
 	}
 }
@@ -132,37 +122,4 @@ func kind(t reflect.Type) encoder {
 func isBytes(t reflect.Type) bool {
 	elem := t.Elem()
 	return elem.Kind() == reflect.Uint8 && !has(elem, jsonMarshaler) && !has(elem, textMarshaler)
-}
-
-// foreign reports whether the type shows that methods of types are called that
-// are not of the standard library.
-func foreign(t reflect.Type, seen map[reflect.Type]bool) bool {
-	if seen[t] {
-		return false
-	}
-	seen[t] = true
-	if has(t, jsonMarshaler) || has(t, textMarshaler) {
-		return !trusted(t)
-	}
-	switch t.Kind() {
-	case reflect.Map:
-		return foreign(t.Key(), seen) || foreign(t.Elem(), seen)
-	case reflect.Pointer, reflect.Slice, reflect.Array:
-		return foreign(t.Elem(), seen)
-	case reflect.Struct:
-		for _, m := range Members(t) {
-			if m.zeroMethod() || foreign(m.Type, seen) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// trusted reports whether the methods of a type are the standard library's own,
-// which do not end their goroutine.
-func trusted(t reflect.Type) bool {
-	path := t.PkgPath()
-	return path == "time" || path == "encoding/json" || path == "encoding/json/jsontext" || strings.HasPrefix(path, "net/") ||
-		path == "net" || path == "math/big" || path == "log/slog"
 }

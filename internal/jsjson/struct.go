@@ -1,6 +1,9 @@
 package jsjson
 
-import "reflect"
+import (
+	"reflect"
+	"runtime/debug"
+)
 
 // field is a member with all that it takes to encode it.
 type field struct {
@@ -84,22 +87,28 @@ type zeroer interface{ IsZero() bool }
 
 var zeroType = reflect.TypeFor[zeroer]()
 
-// zeroMethod reports whether omitzero asks a method of the type.
-func (m *Member) zeroMethod() bool {
-	return m.OmitZero && (m.Type.Implements(zeroType) || reflect.PointerTo(m.Type).Implements(zeroType)) && !trusted(m.Type)
-}
-
 // zeroOf returns the function that reports whether omitzero leaves a value out.
 func zeroOf(t reflect.Type) func(reflect.Value) bool {
-	switch {
-	case t.Implements(zeroType) && (t.Kind() == reflect.Pointer || t.Kind() == reflect.Interface):
-		return func(v reflect.Value) bool {
-			return v.IsNil() || v.Elem().Kind() == reflect.Pointer && v.Elem().IsNil() || v.Interface().(zeroer).IsZero()
-		}
+	switch nillable := t.Kind() == reflect.Pointer || t.Kind() == reflect.Interface; {
 	case t.Implements(zeroType):
-		return func(v reflect.Value) bool { return v.Interface().(zeroer).IsZero() }
+		return func(v reflect.Value) bool {
+			if nillable && (v.IsNil() || v.Elem().Kind() == reflect.Pointer && v.Elem().IsNil()) {
+				return true
+			}
+			return isZero(t, v)
+		}
 	case reflect.PointerTo(t).Implements(zeroType):
-		return func(v reflect.Value) bool { return addressable(v).Addr().Interface().(zeroer).IsZero() }
+		return func(v reflect.Value) bool { return isZero(t, addressable(v).Addr()) }
 	}
 	return reflect.Value.IsZero
+}
+
+// isZero asks a method, and names it when it panics.
+func isZero(t reflect.Type, v reflect.Value) bool {
+	defer func() {
+		if r := recover(); r != nil {
+			panic(&PanicError{"IsZero of " + t.String(), r, string(debug.Stack())})
+		}
+	}()
+	return v.Interface().(zeroer).IsZero()
 }

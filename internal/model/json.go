@@ -184,7 +184,7 @@ func (f *Field) member(l level, index int) (*Member, *Type) {
 		case "omitzero":
 			m.OmitZero = true
 		case "string":
-			m.Quoted = target.quotable()
+			m.Quoted = f.Type.Quotable()
 		}
 	}
 	return m, nil
@@ -203,8 +203,13 @@ func (f *Field) visible() bool {
 	return t.Kind == Struct
 }
 
-// quotable is true for types that the option ",string" works on.
-func (t *Type) quotable() bool {
+// Quotable is true for types that the option ",string" works on: scalars, and
+// pointers to them.
+func (t *Type) Quotable() bool {
+	t = t.Actual()
+	if t.Name == "" && t.Kind == Pointer {
+		t = t.Elem.Actual()
+	}
 	switch t.Kind {
 	case Bool, Int, Float, String:
 		return true

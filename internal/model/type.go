@@ -76,6 +76,8 @@ type Type struct {
 type Methods struct {
 	MarshalJSON, UnmarshalJSON bool
 	MarshalText, UnmarshalText bool
+	// MarshalJSONTo and UnmarshalJSONFrom are called from Go 1.27.
+	MarshalJSONTo, UnmarshalJSONFrom bool
 	// From is the embedded field whose JSON or text methods became the type's, or "".
 	From string
 }
@@ -136,6 +138,38 @@ func (t *Type) Text() bool {
 // SelfMade is true when the type says itself how it is written in JSON, as a
 // string or otherwise.
 func (t *Type) SelfMade() bool { return t.JSON() || t.Text() }
+
+// HiddenBy returns the embedded field by whose methods a struct encodes itself
+// while it has other fields, which are lost, or nil.
+func (t *Type) HiddenBy() *Field {
+	var from *Field
+	others := 0
+	for _, f := range t.Fields {
+		switch {
+		case f.Name == t.Methods.From:
+			from = f
+		case f.visible() && reflect.StructTag(f.Tag).Get("json") != "-":
+			others++
+		}
+	}
+	if t.Methods.From == "" || others == 0 {
+		return nil
+	}
+	return from
+}
+
+// Forgotten reports whether a struct of which JSON sees nothing has fields, and
+// no json tag that leaves them out on purpose.
+func (t *Type) Forgotten() bool {
+	found := false
+	for _, f := range t.Fields {
+		found = found || f.Name != "_"
+		if _, tagged := reflect.StructTag(f.Tag).Lookup("json"); tagged {
+			return false
+		}
+	}
+	return found
+}
 
 // Writer is the type that has the methods by which t writes itself: t, what it
 // points to, or a type that it embeds.

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"go/ast"
 	"go/build"
 	"go/constant"
@@ -333,6 +334,7 @@ func methodsOf(t types.Type) model.Methods {
 	if _, ok := t.Underlying().(*types.Interface); ok {
 		return m // nothing can be decoded into it
 	}
+	from := map[string]string{} // by method
 	for _, want := range []struct {
 		name            string
 		params, results int
@@ -342,6 +344,8 @@ func methodsOf(t types.Type) model.Methods {
 		{"UnmarshalJSON", 1, 1, &m.UnmarshalJSON},
 		{"MarshalText", 0, 2, &m.MarshalText},
 		{"UnmarshalText", 1, 1, &m.UnmarshalText},
+		{"MarshalJSONTo", 1, 1, &m.MarshalJSONTo},
+		{"UnmarshalJSONFrom", 1, 1, &m.UnmarshalJSONFrom},
 	} {
 		obj, path, _ := types.LookupFieldOrMethod(t, true, nil, want.name)
 		f, ok := obj.(*types.Func)
@@ -350,8 +354,17 @@ func methodsOf(t types.Type) model.Methods {
 		}
 		*want.found = true
 		if s, ok := t.Underlying().(*types.Struct); ok && len(path) > 1 {
-			m.From = s.Field(path[0]).Name()
+			from[want.name] = s.Field(path[0]).Name()
 		}
 	}
+	m.From = cmp.Or(from[used("MarshalJSON", m.MarshalJSON, "MarshalText")], from[used("UnmarshalJSON", m.UnmarshalJSON, "UnmarshalText")])
 	return m
+}
+
+// used is the one of two methods that encoding/json calls.
+func used(first string, has bool, second string) string {
+	if has {
+		return first
+	}
+	return second
 }
