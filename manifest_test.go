@@ -109,6 +109,41 @@ func TestRandomValuesFitTheirSchemas(t *testing.T) {
 	}
 }
 
+// A program in another language compiles a schema of the file together with the
+// definitions of the file.
+func TestSchemasOfAFileShareItsDefinitions(t *testing.T) {
+	t.Parallel()
+	text, err := payloadManifest(t).Bytes()
+	require.NoError(t, err)
+	var file struct {
+		Packages []struct {
+			Queues []struct {
+				Tasks []struct{ Data map[string]any }
+			}
+		}
+		Defs map[string]any `json:"$defs"`
+	}
+	require.NoError(t, json.Unmarshal(text, &file))
+	require.NotEmpty(t, file.Defs)
+	n := 0
+	for _, q := range file.Packages[0].Queues {
+		for _, task := range q.Tasks {
+			require.NotContains(t, task.Data, "$defs")
+			task.Data["$defs"] = file.Defs
+			c := jsonschema.NewCompiler()
+			whole, err := json.Marshal(task.Data)
+			require.NoError(t, err)
+			doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(whole))
+			require.NoError(t, err)
+			require.NoError(t, c.AddResource("mem:schema", doc))
+			_, err = c.Compile("mem:schema")
+			require.NoError(t, err)
+			n++
+		}
+	}
+	require.Greater(t, n, 10)
+}
+
 func compileSchema(t testing.TB, s *manifest.Schema) *jsonschema.Schema {
 	t.Helper()
 	text, err := json.Marshal(s)

@@ -84,7 +84,7 @@ var tsReserved = []string{
 
 // TypeScript returns the type declarations of p for Node programs.
 func TypeScript(p *model.Package) []byte {
-	b := &typescript{decls: map[string]string{}}
+	b := &typescript{decls: map[string]string{}, children: map[*model.Task]string{}}
 	for _, name := range tsReserved {
 		b.names.Take(name)
 	}
@@ -109,6 +109,8 @@ func TypeScript(p *model.Package) []byte {
 type typescript struct {
 	names model.TypeNames
 	decls map[string]string
+	// children are the names of what may stand below jobs of tasks.
+	children map[*model.Task]string
 }
 
 // tasks is the map from queues to their tasks.
@@ -134,7 +136,7 @@ func (b *typescript) task(t *model.Task, name string, payload *model.Type) strin
 		result = b.stored(t, t.Result, "    ")
 	}
 	if t.Parent() && name == t.Name {
-		return fmt.Sprintf("    %s: {\n      data: %s;\n      result: %s;\n%s    };\n", tsName(name), data, result, b.children(t))
+		return fmt.Sprintf("    %s: {\n      data: %s;\n      result: %s;\n%s    };\n", tsName(name), data, result, b.slots(t))
 	}
 	return fmt.Sprintf("    %s: { data: %s; result: %s };\n", tsName(name), data, result)
 }
@@ -297,13 +299,16 @@ func tsText(text string) string {
 	return string(quoted)
 }
 
+// docText is a text that does not end a comment.
+func docText(text string) string { return strings.ReplaceAll(text, "*/", `*\/`) }
+
 // docComment is a Go comment as TypeScript has it.
 func docComment(text, indent string) string {
 	text = strings.TrimSpace(text)
 	if text == "" {
 		return ""
 	}
-	text = strings.ReplaceAll(text, "*/", `*\/`)
+	text = docText(text)
 	if d := model.Deprecation(text); d != "" {
 		text = strings.Replace(text, "Deprecated: ", "@deprecated ", 1)
 	}

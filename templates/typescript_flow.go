@@ -42,8 +42,8 @@ func tsImport(p *model.Package) string {
 
 func hasFlows(p *model.Package) bool { return slices.ContainsFunc(p.Tasks, (*model.Task).Parent) }
 
-// children is what may stand below a job of the task in a flow.
-func (b *typescript) children(t *model.Task) string {
+// slots is what may stand below a job of the task in a flow.
+func (b *typescript) slots(t *model.Task) string {
 	var out strings.Builder
 	out.WriteString("      /** The jobs that it waits for. */\n      children:")
 	for _, s := range t.Slots {
@@ -55,12 +55,8 @@ func (b *typescript) children(t *model.Task) string {
 // child is a child in a slot of t. What its options must not forget is required.
 func (b *typescript) child(t *model.Task, s *model.Slot) string {
 	node := "FlowNode<" + tsText(s.Queue.Name) + ", " + tsText(s.Task.Name) + ", " + b.stored(s.Task, s.Task.Payload, "        ")
-	var below []string
-	for _, slot := range s.Task.Slots {
-		below = append(below, b.child(s.Task, slot))
-	}
-	if len(below) > 0 {
-		node += ", " + strings.Join(below, " | ")
+	if s.Task.Parent() {
+		node += ", " + b.below(s.Task)
 	}
 	node += ">"
 	var opts []string
@@ -74,6 +70,23 @@ func (b *typescript) child(t *model.Task, s *model.Slot) string {
 		return node
 	}
 	return "(" + node + " & { opts: { " + strings.Join(opts, "; ") + " } })"
+}
+
+// below is the name of the type of what may stand below a job of a task that is a
+// child itself. It is declared once, however many tasks lead there.
+func (b *typescript) below(t *model.Task) string {
+	if name, known := b.children[t]; known {
+		return name
+	}
+	name := b.names.Free(t.GoName + "Children")
+	b.children[t] = name
+	var out strings.Builder
+	out.WriteString("/** The jobs that one of task " + docText(t.Name) + " waits for. */\nexport type " + name + " =")
+	for _, s := range t.Slots {
+		out.WriteString("\n  | " + b.child(t, s))
+	}
+	b.decls[name] = out.String() + ";\n"
+	return name
 }
 
 // sharesTask is true when another slot is for the same task: then only the id of

@@ -28,6 +28,9 @@ type Document struct {
 	SchemaVersion int    `json:"schemaVersion"`
 	// Packages are the annotated packages of the output, sorted by path.
 	Packages []*Package `json:"packages"`
+	// Defs are the definitions of all schemas in a file, by the Go types. In memory
+	// there are none: each schema has its own.
+	Defs map[string]*Schema `json:"$defs,omitempty"`
 }
 
 // Package is one annotated Go package.
@@ -85,8 +88,8 @@ type Task struct {
 	// Codec is what Go programs have for the codec whose envelopes are stored in
 	// place of data and results; empty: none.
 	Codec string `json:"codec,omitempty"`
-	// Data and Result are schemas that stand for themselves, of what they are
-	// before a codec. A task without a result has none.
+	// Data and Result are schemas of what they are before a codec. A task without a
+	// result has none.
 	Data   *Schema `json:"data"`
 	Result *Schema `json:"result,omitempty"`
 }
@@ -190,7 +193,7 @@ func (d *Document) Bytes() ([]byte, error) {
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	err := enc.Encode(d)
+	err := enc.Encode(d.shared())
 	return out.Bytes(), err
 }
 
@@ -218,5 +221,6 @@ func Parse(text []byte) (*Document, error) {
 	if d.Notice != notice || d.SchemaVersion < 1 {
 		return nil, ErrBroken
 	}
+	d.own()
 	return &d, nil
 }

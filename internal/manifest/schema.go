@@ -3,8 +3,8 @@ package manifest
 import (
 	"cmp"
 	"math"
-	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/bullmq-gen/bullmq-gen/internal/model"
@@ -12,10 +12,6 @@ import (
 
 // dialect is JSON Schema 2020-12.
 const dialect = "https://json-schema.org/draft/2020-12/schema"
-
-// defs begins references to definitions. They are URIs, and names of Go types
-// may have any letters.
-const defs = "#/$defs/"
 
 // Schema is a JSON Schema, as far as it is needed. The zero value takes
 // anything.
@@ -45,8 +41,11 @@ type Schema struct {
 // schemaOf is the schema of what encoding/json makes of values of t. Members
 // are required if a payload without them is refused.
 func schemaOf(t *model.Type) *Schema {
-	b := &builder{root: t.Actual(), defs: map[string]*Schema{}}
+	b := &builder{root: t.Actual(), keys: map[*model.Type]string{}, defs: map[string]*Schema{}}
 	s, null := b.value(t, false)
+	if key, recursive := b.keys[b.root]; recursive {
+		s = &Schema{Ref: reference(key)}
+	}
 	if null {
 		s = nullable(s)
 	}
@@ -58,12 +57,42 @@ func schemaOf(t *model.Type) *Schema {
 }
 
 // builder makes one schema. Each declared type that is made of others becomes
-// a definition, so that recursive types end; the root stands for itself.
+// a definition, so that recursive types end; the root does only if it is part of
+// itself.
 type builder struct {
 	root    *model.Type
 	started bool
-	names   model.TypeNames
+	keys    map[*model.Type]string // of definitions
 	defs    map[string]*Schema
+}
+
+// key is the name of a type's definition, which no other type of the schema has.
+func (b *builder) key(t *model.Type) string {
+	if key, ok := b.keys[t]; ok {
+		return key
+	}
+	key := qualified(t)
+	for n := 2; b.defs[key] != nil; n++ {
+		key = qualified(t) + strconv.Itoa(n)
+	}
+	b.keys[t] = key
+	return key
+}
+
+// qualified is a declared type with the path of its package.
+func qualified(t *model.Type) string {
+	t = t.Actual()
+	if t.Name == "" || t.Path == "" {
+		return t.String()
+	}
+	name := t.Path + "." + t.Name
+	for i, a := range t.Args {
+		name += []string{"[", ","}[min(i, 1)] + qualified(a)
+	}
+	if len(t.Args) > 0 {
+		name += "]"
+	}
+	return name
 }
 
 // value returns the schema of t without null, and whether t can be null.
@@ -86,20 +115,17 @@ func (b *builder) value(t *model.Type, quoted bool) (s *Schema, null bool) {
 	if actual.Name == "" || actual.Path == "" || !composed(actual.Kind) {
 		return b.structure(actual, quoted), null
 	}
-	if actual == b.root {
-		if b.started {
-			return &Schema{Ref: "#"}, null
-		}
+	if actual == b.root && !b.started {
 		b.started = true
 		return b.structure(actual, quoted), null
 	}
-	name := b.names.Of(actual)
-	if b.defs[name] == nil {
+	key := b.key(actual)
+	if b.defs[key] == nil {
 		s := &Schema{}
-		b.defs[name] = s
+		b.defs[key] = s
 		*s = *b.structure(actual, quoted)
 	}
-	return &Schema{Ref: defs + url.PathEscape(name)}, null
+	return &Schema{Ref: reference(key)}, null
 }
 
 func composed(k model.Kind) bool {

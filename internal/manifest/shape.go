@@ -3,7 +3,6 @@ package manifest
 import (
 	"fmt"
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 )
@@ -57,11 +56,8 @@ func plain(root, s *Schema) (out *Schema, null bool) {
 		switch {
 		case s == nil:
 			return &Schema{}, true
-		case s.Ref == "#":
-			s = root
 		case s.Ref != "":
-			name, _ := url.PathUnescape(strings.TrimPrefix(s.Ref, defs)) // "" has no definition
-			s = root.Defs[name]
+			s = root.Defs[referred(s.Ref)]
 		case len(s.AnyOf) == 2:
 			null, s = true, s.AnyOf[0]
 		default:

@@ -21,6 +21,16 @@ func (n *TypeNames) Take(name string) {
 	n.taken[name] = true
 }
 
+// Free reserves a name, with a number behind it if others have that already.
+func (n *TypeNames) Free(wish string) string {
+	name := wish
+	for i := 2; n.taken[name]; i++ {
+		name = wish + strconv.Itoa(i)
+	}
+	n.Take(name)
+	return name
+}
+
 // Of is the name of the declared type: its own if that is free, or else with
 // its package before it, and then with a number behind it.
 func (n *TypeNames) Of(t *Type) string {
