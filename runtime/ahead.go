@@ -145,7 +145,7 @@ func (p *pump) refill() {
 func (p *pump) putBack() {
 	for _, j := range p.ahead.ready {
 		j.end = storage.Settlement{ID: j.ID, Token: j.token, Kind: storage.BackToWait, Unstarted: true}
-		p.finished = append(p.finished, j)
+		p.ends(j)
 	}
 	clear(p.ahead.ready)
 	p.ahead.ready = p.ahead.ready[:0]

@@ -6,8 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"time"
-
-	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
 // BackoffStrategy computes the wait before the next attempt. Attempt is the
@@ -31,32 +29,29 @@ func (b *Backoff) wait(attempt int, random float64) time.Duration {
 	return min(millisDuration(ms), maxDelay)
 }
 
-// retryDelay is the wait before the next attempt by any type.
-func (w *Worker) retryDelay(b *Backoff, attempt int, job *ActiveJob, err error) (time.Duration, error) {
+// retryDelay is the wait before the next attempt by a type that is built in.
+func (w *Worker) retryDelay(b *Backoff, attempt int) (time.Duration, error) {
 	switch b.Type {
 	case "":
 		return 0, nil
 	case "fixed", "exponential":
 		return b.wait(attempt, w.random()), nil
 	}
-	strategy := w.cfg.strategies[b.Type]
-	if strategy == nil {
-		return 0, fmt.Errorf("unknown backoff strategy %q: register it on the worker with WithBackoff", b.Type)
-	}
-	return strategy(attempt, job, err), nil
+	return 0, fmt.Errorf("unknown backoff strategy %q: register it on the worker with WithBackoff", b.Type)
 }
 
 // reconnect is the growing wait between tries to reach a storage that is away.
-type reconnect struct{ tries int }
+type reconnect struct {
+	tries int
+	told  string // the reason that was told last
+}
 
 func newBackoff() *reconnect { return &reconnect{} }
 
 // wait waits before the next try: 50 ms, doubled up to 3 s, of which a random
 // half is left out so that workers do not all come back at once.
 func (r *reconnect) wait(ctx context.Context) {
-	d := min(50*time.Millisecond<<min(r.tries, 6), 3*time.Second)
-	r.tries++
-	t := time.NewTimer(d/2 + rand.N(d/2)) //nolint:gosec // no secret
+	t := time.NewTimer(r.next())
 	defer t.Stop()
 	select {
 	case <-t.C:
@@ -64,12 +59,27 @@ func (r *reconnect) wait(ctx context.Context) {
 	}
 }
 
-// tells reports whether an error is to be told: of an outage the first is.
-func (r *reconnect) tells(err error) bool { return r.tries == 0 || !storage.Transient(err) }
+// next is how long to wait before the next try.
+func (r *reconnect) next() time.Duration {
+	d := min(50*time.Millisecond<<min(r.tries, 6), 3*time.Second)
+	r.tries++
+	return d/2 + rand.N(d/2) //nolint:gosec // no secret
+}
+
+// tells reports whether an error is to be told: each reason is, once until the
+// storage answers.
+func (r *reconnect) tells(err error) bool {
+	reason := reasonOf(err)
+	if r.told == reason {
+		return false
+	}
+	r.told = reason
+	return true
+}
 
 // reset says that the storage answered; true: after failed tries.
 func (r *reconnect) reset() bool {
 	failed := r.tries > 0
-	r.tries = 0
+	r.tries, r.told = 0, ""
 	return failed
 }

@@ -18,6 +18,11 @@ func (q *Queue) Cancel(ctx context.Context, id string) error {
 	return q.client.store.Cancel(ctx, q.name, id)
 }
 
+// lookNow is told to workers in the place of the id of a job that is cancelled, and
+// cannot be one: a limit of the queue has changed, and who waits for its end is to
+// look at once.
+const lookNow = "0"
+
 // listenForCancel cancels jobs that Queue.Cancel names, until ctx ends.
 func (w *Worker) listenForCancel(ctx context.Context) {
 	back := newBackoff()
@@ -26,14 +31,19 @@ func (w *Worker) listenForCancel(ctx context.Context) {
 		ids, next, err := w.store.Cancelled(ctx, w.queue.Name, cursor, maxWait)
 		if err != nil {
 			if ctx.Err() == nil {
-				w.outage.report(w, "listen for cancelled jobs", err)
+				w.outage.report(w, listenToCancels, err)
 			}
 			back.wait(ctx)
 			continue
 		}
 		back.reset()
+		w.outage.over(w, listenToCancels)
 		cursor = next
 		for _, id := range ids {
+			if id == lookNow {
+				w.pump.nudge()
+				continue
+			}
 			w.Cancel(id)
 		}
 	}

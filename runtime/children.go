@@ -78,17 +78,19 @@ type Children struct {
 // another one if there are some that were added by a program that knows no
 // slots: these are placed by the names of their jobs.
 func (j *ActiveJob) Children(ctx context.Context) (*Children, error) {
-	if err := j.usable(); err != nil {
-		return nil, err
-	}
-	store := j.worker.store
 	c := &Children{slots: j.slots, code: j.code}
-	var err error
-	if c.list, err = readChildren(ctx, store, jobKeyOf(store, j.Queue, j.ID)); err != nil {
+	err := j.insist(ctx, readChildrenOf, false, func(ctx context.Context) (err error) {
+		store := j.worker.store
+		if c.list, err = readChildren(ctx, store, jobKeyOf(store, j.Queue, j.ID)); err != nil {
+			return err
+		}
+		names := func(keys []string) ([]string, error) { return store.Names(ctx, keys...) }
+		return c.place(names)
+	})
+	if err != nil {
 		return nil, err
 	}
-	names := func(keys []string) ([]string, error) { return store.Names(ctx, keys...) }
-	return c, c.place(names)
+	return c, nil
 }
 
 // jobKeyOf is the full key of a job.

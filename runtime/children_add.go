@@ -55,6 +55,11 @@ func (j *ActiveJob) addChildren(ctx context.Context, step string, slots []Slot) 
 	if err := p.wrap("add children to job %q", j.ID); err != nil || len(nodes) == 0 {
 		return err
 	}
+	return j.insist(ctx, addChildrenTo, false, func(ctx context.Context) error { return j.addNodes(ctx, step, slices.Clone(nodes)) })
+}
+
+// addNodes adds those of the nodes that are not there. It can be called again.
+func (j *ActiveJob) addNodes(ctx context.Context, step string, nodes []*Node) error {
 	known, err := j.knownChildren(ctx)
 	if err != nil {
 		return err

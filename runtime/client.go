@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bullmq-gen/bullmq-gen/internal/guard"
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
@@ -14,8 +15,10 @@ import (
 // use; a program has one for each storage.
 type Client struct {
 	store     storage.Storage
-	log       *slog.Logger
+	log       *slog.Logger // of the library's own lines
+	userLog   *slog.Logger // as the program gave it, for its handlers
 	now       func() time.Time
+	ownClock  bool // now is the program's
 	maxEvents int
 
 	mu        sync.Mutex
@@ -40,7 +43,7 @@ func WithLogger(l *slog.Logger) ClientOption { return clientOption(func(c *Clien
 // on one queue need clocks that agree: a delay begins by the producer's clock and
 // ends by the worker's.
 func WithClock(now func() time.Time) ClientOption {
-	return clientOption(func(c *Client) { c.now = now })
+	return clientOption(func(c *Client) { c.now, c.ownClock = now, true })
 }
 
 // MaxEvents is how many events each queue keeps that the client adds to, about.
@@ -70,7 +73,26 @@ func NewClient(store storage.Storage, opts ...ClientOption) (*Client, error) {
 	if err := p.wrap("client"); err != nil {
 		return nil, err
 	}
+	c.userLog, c.log = c.log, guard.Logger(c.log)
+	if c.ownClock {
+		c.now = guardedClock(c.now, c.log)
+	}
 	return c, nil
+}
+
+// guardedClock is a clock of the program's, and the machine's clock when that one
+// does not return.
+func guardedClock(now func() time.Time, log *slog.Logger) func() time.Time {
+	var once sync.Once
+	return func() time.Time {
+		var t time.Time
+		err := guard.Apart("the clock", func() error { t = now(); return nil })
+		if err != nil {
+			once.Do(func() { log.Error("bullmq: the time is taken from the machine", "error", err) })
+			return time.Now()
+		}
+		return t
+	}
 }
 
 // Ping reports whether the storage answers, and what is wrong when it does not.

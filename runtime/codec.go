@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"unicode/utf8"
 
+	"github.com/bullmq-gen/bullmq-gen/internal/guard"
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
@@ -136,7 +137,7 @@ func (c *coder) codec() (Codec, error) {
 		return *known, nil
 	}
 	var got Codec
-	if err := guarded("codec: the function that returns it", func() error { got = c.get(); return nil }); err != nil {
+	if err := guard.Call("codec: the function that returns it", func() error { got = c.get(); return nil }); err != nil {
 		return nil, err
 	}
 	if got == nil {
@@ -156,7 +157,7 @@ func (c *coder) encode(text []byte, of Coded) ([]byte, error) {
 		return nil, err
 	}
 	var out []byte
-	if err := guarded("it", func() (err error) { out, err = codec.Encode(text, of); return err }); err != nil {
+	if err := guard.Call("it", func() (err error) { out, err = codec.Encode(text, of); return err }); err != nil {
 		return nil, fmt.Errorf("codec: %w", err)
 	}
 	if !json.Valid(out) || !utf8.Valid(out) {
@@ -175,7 +176,7 @@ func (c *coder) decode(text []byte, of Coded) ([]byte, error) {
 		return nil, err
 	}
 	var out []byte
-	if err := guarded("it", func() (err error) { out, err = codec.Decode(text, of); return err }); err != nil {
+	if err := guard.Call("it", func() (err error) { out, err = codec.Decode(text, of); return err }); err != nil {
 		return nil, fmt.Errorf("codec: %w", err)
 	}
 	return out, nil
@@ -199,7 +200,7 @@ func decodeResult[R any](c *coder, queue string, value []byte, into *R) error {
 			return err
 		}
 	}
-	return decodeValue(value, into)
+	return guard.Call("decoding", func() error { return decodeValue(value, into) })
 }
 
 // isNothing is true for the result of a task that has none, which is not

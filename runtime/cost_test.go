@@ -72,6 +72,15 @@ func (s *endless) Add(_ context.Context, _ string, jobs []storage.NewJob) ([]sto
 	return added, nil
 }
 
+func sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
 // asleep waits for work that never comes.
 type asleep struct{}
 

@@ -1,11 +1,13 @@
 package bullmq
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"strings"
 	"time"
 
+	"github.com/bullmq-gen/bullmq-gen/internal/guard"
 	"github.com/bullmq-gen/bullmq-gen/internal/jsjson"
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
@@ -16,8 +18,7 @@ type ending struct {
 	job    *ActiveJob
 	value  []byte // its result, JSON text
 	err    error
-	stack  string // of the error; empty: its text
-	cause  error  // why its context ended, or nil
+	cause  error // why its context ended, or nil
 	now    time.Time
 	starts int // how many starts the worker allows; 0: any number
 
@@ -41,8 +42,7 @@ func decide(e *ending) storage.Settlement {
 		}
 		return s
 	}
-	if errors.Is(e.cause, ErrShutdown) && isContextError(e.err) {
-		s.Kind = storage.BackToWait // the job did nothing wrong
+	if e.back(&s) {
 		return s
 	}
 	e.describe(&s)
@@ -57,6 +57,31 @@ func decide(e *ending) storage.Settlement {
 		s.Kind, s.LIFO = storage.RetryNow, e.job.Options.LIFO
 	}
 	return s
+}
+
+// back tells whether a job goes back without an attempt being counted, since what
+// its handler returned is not what the handler did: the worker shut down and ended
+// its context, or the storage did not answer. What an error says after a shutdown
+// does not matter: clients and drivers wrap the end of a context, or hide it. An
+// error that is marked as unrecoverable and a panic count all the same, and so does
+// any error of a job that was cancelled by its id.
+func (e *ending) back(s *storage.Settlement) bool {
+	var set *setBack
+	var left *guard.Panic
+	ours := errors.As(e.err, &set)
+	switch {
+	case IsUnrecoverable(e.err), errors.As(e.err, &left), errors.Is(e.cause, ErrCancelled),
+		!ours && !errors.Is(e.cause, ErrShutdown):
+		return false
+	}
+	s.Unstarted = ours && set.unstarted
+	switch {
+	case errors.Is(e.cause, ErrShutdown), s.Unstarted && e.starts > 0: // the start must not count
+		s.Kind = storage.BackToWait
+	default:
+		s.Kind, s.Delay, s.Unstarted = storage.DelayedUntil, setBackFor, false
+	}
+	return true
 }
 
 // retry tells whether there is another attempt, and after how long.
@@ -79,15 +104,24 @@ func (e *ending) retry(s *storage.Settlement) (time.Duration, bool) {
 // describe sets the reason and the stacks of a failed attempt.
 func (e *ending) describe(s *storage.Settlement) {
 	reason := e.err.Error()
-	if e.cause != nil && isContextError(e.err) {
+	if e.cause != nil && (errors.Is(e.err, context.Canceled) || errors.Is(e.err, context.DeadlineExceeded)) {
 		reason = e.cause.Error()
 	}
 	s.Reason = strings.ToValidUTF8(reason, "\ufffd")
-	stack := e.stack
+	stack := stackOf(e.err)
 	if stack == "" {
 		stack = s.Reason
 	}
 	s.Stack = appendStack(e.job.record.Stack, strings.ToValidUTF8(stack, "\ufffd"), e.job.Options.StackTraceLimit)
+}
+
+// stackOf is the stack of a panic that became an error, or empty.
+func stackOf(err error) string {
+	var m *jsjson.PanicError
+	if errors.As(err, &m) {
+		return err.Error() + "\n" + m.Stack()
+	}
+	return guard.StackOf(err)
 }
 
 // appendStack adds a stack to those of earlier attempts, oldest first, and

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullmq-gen/bullmq-gen/internal/guard"
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
@@ -52,7 +54,24 @@ func TestDecide(t *testing.T) {
 		{"rate limited", Options{}, storage.Record{}, ending{err: RateLimited(time.Second)}, storage.Settlement{Kind: storage.BackToWait}},
 		{"waits for children", Options{}, storage.Record{}, ending{err: WaitForChildren()}, storage.Settlement{Kind: storage.WaitForChildren}},
 		{"cut off by a shutdown", Options{}, storage.Record{}, ending{err: context.Canceled, cause: ErrShutdown}, storage.Settlement{Kind: storage.BackToWait}},
-		{"failed during a shutdown", Options{}, storage.Record{}, ending{err: boom, cause: ErrShutdown},
+		{"cut off, by the cause", Options{}, storage.Record{}, ending{err: ErrShutdown, cause: ErrShutdown}, storage.Settlement{Kind: storage.BackToWait}},
+		{"cut off, wrapped", Options{}, storage.Record{}, ending{err: &url.Error{Op: "Get", URL: "http://x", Err: ErrShutdown}, cause: ErrShutdown}, storage.Settlement{Kind: storage.BackToWait}},
+		{"cut off, and a driver hides why", Options{}, storage.Record{}, ending{err: boom, cause: ErrShutdown}, storage.Settlement{Kind: storage.BackToWait}},
+		{"failed during a shutdown, before the context ended", Options{}, storage.Record{}, ending{err: boom},
+			storage.Settlement{Kind: storage.Failed, Reason: "boom", Stack: []byte(`["boom"]`)}},
+		{"unrecoverable during a shutdown", Options{}, storage.Record{}, ending{err: Unrecoverable(boom), cause: ErrShutdown},
+			storage.Settlement{Kind: storage.Failed, Reason: "boom", Stack: []byte(`["boom"]`)}},
+		{"a panic during a shutdown", Options{}, storage.Record{}, ending{err: &guard.Panic{Value: "x"}, cause: ErrShutdown},
+			storage.Settlement{Kind: storage.Failed, Reason: "panic: x", Stack: []byte(`["panic: x"]`)}},
+		{"an error that wraps the cause of another context", Options{}, storage.Record{}, ending{err: ErrShutdown},
+			storage.Settlement{Kind: storage.Failed, Reason: ErrShutdown.Error(), Stack: []byte(`["` + ErrShutdown.Error() + `"]`)}},
+		{"the storage did not answer", Options{}, storage.Record{}, ending{err: fmt.Errorf("read: %w", &setBack{err: boom})},
+			storage.Settlement{Kind: storage.DelayedUntil, Delay: setBackFor}},
+		{"the storage did not answer, and starts count", Options{}, storage.Record{}, ending{err: &setBack{err: boom, unstarted: true}, starts: 3},
+			storage.Settlement{Kind: storage.BackToWait, Unstarted: true}},
+		{"the storage did not answer before a shutdown", Options{}, storage.Record{}, ending{err: &setBack{err: boom, unstarted: true}, cause: ErrShutdown},
+			storage.Settlement{Kind: storage.BackToWait, Unstarted: true}},
+		{"the storage did not answer, and the job was cancelled", Options{}, storage.Record{}, ending{err: &setBack{err: boom}, cause: ErrCancelled},
 			storage.Settlement{Kind: storage.Failed, Reason: "boom", Stack: []byte(`["boom"]`)}},
 		{"timed out", Options{Attempts: 2}, storage.Record{}, ending{err: fmt.Errorf("query: %w", context.DeadlineExceeded), cause: ErrTimeout},
 			storage.Settlement{Kind: storage.RetryNow, Reason: ErrTimeout.Error(), Stack: []byte(`["` + ErrTimeout.Error() + `"]`)}},

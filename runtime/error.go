@@ -3,6 +3,8 @@ package bullmq
 import (
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
@@ -72,20 +74,104 @@ var (
 	ErrJobFailed = errors.New("job failed")
 	// ErrExpired: the job waited longer than its TTL.
 	ErrExpired = errors.New("job expired before it was started")
-	// ErrAbandoned is what Worker.Run returns when after all grace handlers were
-	// still running, or the storage had not said which jobs it gave; other workers
-	// recover those jobs.
-	ErrAbandoned = errors.New("bullmq: jobs were left running")
+	// ErrAbandoned: a worker stopped and left something undone. The error is an
+	// *AbandonedError, which says what.
+	ErrAbandoned = errors.New("bullmq: the worker stopped before all was done")
 )
 
-// JobError is why a job failed.
+// AbandonedError is what a worker left undone when it stopped (ErrAbandoned). Other
+// workers recover the jobs when their locks expire.
+type AbandonedError struct {
+	Queue string
+	// Running are the ids of jobs whose handlers had not returned.
+	Running []string
+	// Unstored are the ids of jobs whose handlers had returned, and whose outcomes
+	// the storage did not take.
+	Unstored []string
+	// Unknown: the storage was asked for jobs and did not say which it gave.
+	Unknown bool
+	// Hooks is how many calls of hooks were not made.
+	Hooks int
+}
+
+func (e *AbandonedError) none() bool {
+	return len(e.Running)+len(e.Unstored)+e.Hooks == 0 && !e.Unknown
+}
+
+func (e *AbandonedError) Error() string {
+	var left []string
+	if n := len(e.Running); n > 0 {
+		left = append(left, fmt.Sprintf("%d handlers did not return (jobs %s)", n, someOf(e.Running)))
+	}
+	if n := len(e.Unstored); n > 0 {
+		left = append(left, fmt.Sprintf("the storage did not take the outcomes of %d jobs whose handlers had returned (%s)", n, someOf(e.Unstored)))
+	}
+	if e.Unknown {
+		left = append(left, "the storage did not answer which jobs it gave")
+	}
+	if e.Hooks > 0 {
+		left = append(left, fmt.Sprintf("%d calls of hooks were not made", e.Hooks))
+	}
+	text := fmt.Sprintf("%v: queue %q: %s", ErrAbandoned, e.Queue, strings.Join(left, "; "))
+	if len(e.Running)+len(e.Unstored) > 0 || e.Unknown {
+		text += "; other workers recover the jobs when their locks expire"
+	}
+	return text
+}
+
+// Is reports an AbandonedError as ErrAbandoned.
+func (e *AbandonedError) Is(target error) bool { return target == ErrAbandoned }
+
+// someOf is the first few of some ids, quoted.
+func someOf(ids []string) string {
+	const most = 5
+	var b strings.Builder
+	for i, id := range ids[:min(len(ids), most)] {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(strconv.Quote(id))
+	}
+	if len(ids) > most {
+		b.WriteString(", ...")
+	}
+	return b.String()
+}
+
+// JobError is why a job failed. Of a job that failed because of a child it leads
+// to the child's error, and so on: errors.As finds the outermost, Root the one with
+// which it began.
 type JobError struct {
 	Queue, ID string
-	Reason    string // as it is stored with the job
+	// Reason is as it is stored with the job. It is empty for a child that is gone.
+	Reason string
+	// Child is the error of the child because of which the job failed; nil: it
+	// failed by itself.
+	Child *JobError
 }
 
 func (e *JobError) Error() string {
-	return fmt.Sprintf("bullmq: job %q on queue %q failed: %s", e.ID, e.Queue, e.Reason)
+	text := fmt.Sprintf("bullmq: job %q on queue %q failed: %s", e.ID, e.Queue, e.Reason)
+	if root := e.Root(); root != e && root.Reason != "" {
+		text += fmt.Sprintf(": job %q on queue %q: %s", root.ID, root.Queue, root.Reason)
+	}
+	return text
+}
+
+// Root is the error of the job that failed first: of e itself, or of a descendant.
+func (e *JobError) Root() *JobError {
+	for e.Child != nil {
+		e = e.Child
+	}
+	return e
+}
+
+// Unwrap returns the error of the child, if there is one.
+func (e *JobError) Unwrap() error {
+	if e.Child == nil {
+		return nil // not a typed nil
+	}
+	return e.Child
 }
 
 // Is reports a JobError as ErrJobFailed.

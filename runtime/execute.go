@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bullmq-gen/bullmq-gen/internal/guard"
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
@@ -24,42 +25,45 @@ func (w *Worker) newActiveJob(r *storage.Record, token string, taken time.Time) 
 	return j
 }
 
-// execute runs a job and hands its outcome to the pump. Whatever the handler
-// does, a panic or runtime.Goexit included, its slot is free afterwards.
+// execute runs a job, decides what becomes of it and hands that to the pump.
+// Whatever the handler does, or a method of the error that it returns, a panic or
+// runtime.Goexit included, its slot is free afterwards.
 func (w *Worker) execute(j *ActiveJob) {
-	var value []byte
-	var err error
-	var stack string
-	returned := false
+	decided := false
 	defer func() {
-		if !returned {
-			value = nil
+		if !decided {
 			r := recover()
-			if stack, err = recovered(r); r == nil && j.undone.Load() {
-				err = Unrecoverable(fmt.Errorf("%w, in a method or codec that encodes a result", err))
+			if j.err = left(r, j.err); r == nil && j.undone.Load() {
+				j.err = Unrecoverable(fmt.Errorf("%w, in a method or codec that encodes a result", j.err))
 			}
+			j.end = w.decide(j, nil, j.err)
 		}
-		w.end(j, value, err, stack)
+		j.own.end(nil)
+		w.pump.finish(j)
 	}()
-	if value, err = w.call(j); err != nil {
-		stack = stackOf(err)
-	}
-	returned = true
+	var value []byte
+	value, j.err = w.call(j)
+	j.end = w.decide(j, value, j.err)
+	decided = true
 }
 
-// recovered makes an error of how a handler left without returning.
-func recovered(r any) (stack string, err error) {
-	if r == nil {
-		return "", errors.New("the handler ended its goroutine with runtime.Goexit")
+// left makes an error of how a handler left without returning, or a method of the
+// error that it returned.
+func left(r any, returned error) error {
+	what := ""
+	switch {
+	case returned != nil:
+		what = fmt.Sprintf("a method of the error that the handler returned, a %T,", returned)
+	case r == nil:
+		what = "the handler"
 	}
-	err = fmt.Errorf("panic: %v", r)
-	return err.Error() + "\n" + string(debug.Stack()), err
+	return &guard.Panic{What: what, Value: r, Stack: string(debug.Stack())}
 }
 
 // call runs the job's handler, if it is to be run at all.
 func (w *Worker) call(j *ActiveJob) ([]byte, error) {
 	if j.Scheduler != "" {
-		if err := w.keepSchedule(j); err != nil {
+		if err := w.keepSchedule(w.handlerCtx, j); err != nil {
 			return nil, err
 		}
 	}
@@ -68,7 +72,7 @@ func (w *Worker) call(j *ActiveJob) ([]byte, error) {
 	}
 	if t := j.Options.Timeout; t > 0 {
 		limited, cancel := context.WithTimeoutCause(j.ctx, t, ErrTimeout)
-		defer cancel()
+		j.timed = cancel // when it is decided: the cause counts
 		j.ctx = limited
 	}
 	w.hooks.active(j)
@@ -89,7 +93,7 @@ func (w *Worker) hold(ctx context.Context, j *ActiveJob, err error) error {
 	if !errors.As(err, &m) || m.limit <= 0 {
 		return nil
 	}
-	return w.store.Hold(ctx, j.Queue, m.limit)
+	return j.insist(ctx, setALimit, false, func(ctx context.Context) error { return w.store.Hold(ctx, j.Queue, m.limit) })
 }
 
 // refuse tells why a job is failed without being run, or nil.
@@ -113,30 +117,31 @@ func (w *Worker) refuse(j *ActiveJob) error {
 	return nil
 }
 
-// end decides what becomes of a job whose handler has ended.
-func (w *Worker) end(j *ActiveJob, value []byte, err error, stack string) {
+// decide decides what becomes of a job whose handler has ended.
+func (w *Worker) decide(j *ActiveJob, value []byte, err error) storage.Settlement {
 	cause := j.own.cause()
 	if j.ctx != &j.own {
 		cause = context.Cause(j.ctx)
 	}
-	j.own.end(nil)
-	e := &ending{
-		job: j, value: value, err: err, stack: stack, cause: cause, now: w.now(), starts: w.cfg.maxStarted,
-		keepCompleted: w.cfg.keepCompleted, keepFailed: w.cfg.keepFailed,
-		delay: w.backoff,
+	if j.timed != nil {
+		j.timed()
 	}
-	j.end, j.err = decide(e), err
-	w.pump.finish(j)
+	return decide(&ending{
+		job: j, value: value, err: err, cause: cause, now: w.now(), starts: w.cfg.maxStarted,
+		keepCompleted: w.cfg.keepCompleted, keepFailed: w.cfg.keepFailed, delay: w.backoff,
+	})
 }
 
-// backoffOf asks the job's backoff, which may be a function of the user's.
-func (w *Worker) backoffOf(j *ActiveJob, err error) (d time.Duration, problem error) {
-	defer func() {
-		if r := recover(); r != nil {
-			problem = fmt.Errorf("backoff strategy %q panicked: %v", j.Options.Backoff.Type, r)
-		}
-	}()
-	return w.retryDelay(&j.Options.Backoff, j.Attempt, j, err)
+// backoffOf asks the job's backoff, which may be a function of the program's.
+func (w *Worker) backoffOf(j *ActiveJob, err error) (time.Duration, error) {
+	b := &j.Options.Backoff
+	strategy := w.cfg.strategies[b.Type]
+	if strategy == nil {
+		return w.retryDelay(b, j.Attempt)
+	}
+	var d time.Duration
+	problem := guard.Apart(fmt.Sprintf("backoff strategy %q", b.Type), func() error { d = strategy(j.Attempt, j, err); return nil })
+	return d, problem
 }
 
 // conclude books the storage's answer to a job's outcome. It is false when the
@@ -145,11 +150,12 @@ func (w *Worker) conclude(ctx context.Context, j *ActiveJob, refused error) bool
 	switch {
 	case refused == nil:
 		j.state.Store(jobGone)
+		w.childless.settled(j)
 		w.announce(j)
 	case errors.Is(refused, ErrPendingChildren) || errors.Is(refused, ErrFailedChildren):
 		return w.failInstead(ctx, j, refused)
 	case errors.Is(refused, ErrNoChildren):
-		j.end = storage.Settlement{ID: j.ID, Token: j.token, Kind: storage.BackToWait}
+		j.end = w.childless.again(j, time.Now())
 		return false
 	case errors.Is(refused, ErrLockLost) || errors.Is(refused, ErrLockMismatch) || errors.Is(refused, ErrJobNotFound):
 		j.state.Store(jobGone)
@@ -173,10 +179,7 @@ func (w *Worker) failInstead(ctx context.Context, j *ActiveJob, refused error) b
 		err = Unrecoverable(w.failedChild(ctx, j, refused))
 	}
 	j.err = err
-	j.end = decide(&ending{
-		job: j, err: err, now: w.now(), starts: w.cfg.maxStarted, keepFailed: w.cfg.keepFailed,
-		delay: w.backoff,
-	})
+	j.end = w.decide(j, nil, err)
 	return false
 }
 
@@ -221,10 +224,6 @@ func (w *Worker) lockLost(ctx context.Context, j *ActiveJob, why error) {
 func (w *Worker) report(err error) {
 	w.log.Error("bullmq: worker", "queue", w.queue.Name, "error", err)
 	w.hooks.error(err)
-}
-
-func isContextError(err error) bool {
-	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // optionCache reads each text of options once: most jobs of a queue have the same.

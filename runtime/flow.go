@@ -81,7 +81,9 @@ func (t *Task[P, R]) NodeWith(p P, children []Slot, opts ...NodeOption) *Node {
 // nodeOf is the payload's JSON and the options of a job of a flow.
 func (t *Task[P, R]) nodeOf(p *P) (data []byte, o Options, err error) {
 	o = t.base
-	t.applyKeys(&o, p)
+	if err := t.applyKeys(&o, p); err != nil {
+		return nil, o, err
+	}
 	if err := validate(p); err != nil {
 		return nil, o, err
 	}

@@ -2,8 +2,10 @@ package bullmq
 
 import (
 	"context"
+	"fmt"
 	"time"
 
+	"github.com/bullmq-gen/bullmq-gen/internal/guard"
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
@@ -19,21 +21,28 @@ func GroupLimit(n int, per time.Duration, key func(*ActiveJob) string) WorkerOpt
 	return workerOption(func(c *workerConfig) { c.groupLimit, c.groupKey = RateLimit{Max: n, Per: per}, key })
 }
 
-// overLimit splits taken jobs into those that may run, and those that are over
-// the limit of their group, whose outcome is then to be delayed.
+// overLimit splits taken jobs into those that may run, and those whose outcome is
+// decided: they are over the limit of their group, and are then to be delayed, or
+// the function that tells the group failed.
 func (w *Worker) overLimit(ctx context.Context, jobs []*ActiveJob) (run, over []*ActiveJob) {
 	if w.cfg.groupLimit.Max == 0 || len(jobs) == 0 {
 		return jobs, nil
 	}
+	groups, errs := w.groupsOf(jobs)
 	var grouped []storage.Grouped
 	var whose []*ActiveJob
-	for _, j := range jobs {
-		if g := w.groupOf(j); g != "" {
-			grouped = append(grouped, storage.Grouped{ID: j.ID, Group: DedupKey(g)})
+	for i, j := range jobs {
+		switch {
+		case errs[i] != nil:
+			j.err = Unrecoverable(fmt.Errorf("group of job %q on queue %q: %w", j.ID, j.Queue, errs[i]))
+			j.end = w.decide(j, nil, j.err)
+			over = append(over, j)
+		case groups[i] != "":
+			grouped = append(grouped, storage.Grouped{ID: j.ID, Group: DedupKey(groups[i])})
 			whose = append(whose, j)
-			continue
+		default:
+			run = append(run, j)
 		}
-		run = append(run, j)
 	}
 	waits := w.admit(ctx, grouped)
 	for i, j := range whose {
@@ -47,23 +56,52 @@ func (w *Worker) overLimit(ctx context.Context, jobs []*ActiveJob) (run, over []
 	return run, over
 }
 
+// groupsOf are the groups of jobs, or why there is none. The functions are the
+// program's, and are called apart from the goroutine that makes the worker's calls.
+func (w *Worker) groupsOf(jobs []*ActiveJob) (groups []string, errs []error) {
+	groups, errs = make([]string, len(jobs)), make([]error, len(jobs))
+	for i := 0; i < len(jobs); {
+		err := guard.Apart("the key of the group", func() error {
+			for ; i < len(jobs); i++ {
+				groups[i] = w.groupOf(jobs[i])
+			}
+			return nil
+		})
+		if err != nil {
+			errs[i] = err
+			i++
+		}
+	}
+	return groups, errs
+}
+
 // admit asks for the jobs' places until it is told. When the worker gives up
-// first, its jobs are left anyway.
+// first, its jobs are left anyway. What is wrong with the limit itself is
+// reported, and keeps no job from running.
 func (w *Worker) admit(ctx context.Context, jobs []storage.Grouped) []time.Duration {
 	limit := storage.RateLimit{Max: w.cfg.groupLimit.Max, Per: w.cfg.groupLimit.Per}
 	back := newBackoff()
 	for {
 		waits, err := w.store.Admit(ctx, w.queue.Name, w.now(), limit, jobs)
+		if err == nil {
+			w.outage.over(w, lookUpLimits)
+		}
 		if err == nil || ctx.Err() != nil {
 			return waits
 		}
-		w.outage.report(w, "look up the rate limits of groups", err)
+		w.outage.report(w, lookUpLimits, err)
+		if !storage.Outside(err) {
+			return nil
+		}
 		back.wait(ctx)
 	}
 }
 
 // groupOf is the group of a job; empty: none.
 func (w *Worker) groupOf(j *ActiveJob) string {
+	if j.record.Deferred != "" || j.record.Missing {
+		return "" // it is not run
+	}
 	if w.cfg.groupKey != nil {
 		return w.cfg.groupKey(j)
 	}

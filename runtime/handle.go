@@ -22,10 +22,10 @@ type Handle[R any] struct {
 }
 
 // Result waits until the job is finished and returns what its handler
-// returned. It returns a *JobError (ErrJobFailed) when the job failed for
-// good, and ErrJobNotFound when it was removed, which happens to a job with
-// KeepNone that finished before anybody waited. Give ctx a deadline: a job may
-// wait for a worker for ever.
+// returned. It returns a *JobError (ErrJobFailed) when the job failed and is not
+// tried again, and ErrJobNotFound when it was removed, which happens to a job with
+// KeepNone that finished before anybody waited. An outage of the storage does not
+// end it: only ctx does. Give ctx a deadline: a job may wait for a worker for ever.
 //
 // The first call for a queue opens a connection on which all results of that
 // queue are waited for.

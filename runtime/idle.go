@@ -22,7 +22,7 @@ func (p *pump) idle(ctx context.Context, waiter storage.Waiter) {
 			return
 		}
 		if wait := time.Until(limited); wait > 0 {
-			sleep(ctx, wait)
+			p.rest(ctx, wait)
 			p.lookAgain(ctx, false)
 			continue
 		}
@@ -44,16 +44,22 @@ func (p *pump) waited(ctx context.Context, waiter storage.Waiter, wait time.Dura
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
-		p.w.outage.report(p.w, "wait for jobs", err)
+		p.w.outage.report(p.w, waitForJobs, err)
 		back.wait(ctx)
 		p.lookAgain(ctx, false) // what woke somebody meanwhile is not told twice
 	case !next.IsZero() && next.After(p.w.now()):
-		back.reset()
+		p.answered(back)
 		p.setDue(time.Now().Add(next.Sub(p.w.now())))
 	default:
-		back.reset()
+		p.answered(back)
 		p.lookAgain(ctx, true)
 	}
+}
+
+// answered notes that a wait ended as it should.
+func (p *pump) answered(back *reconnect) {
+	back.reset()
+	p.w.outage.over(p.w, waitForJobs)
 }
 
 // nothingToTake waits until the worker has room but there is nothing to take,
@@ -83,8 +89,11 @@ func (p *pump) lookAgain(ctx context.Context, woken bool) {
 	p.mu.Unlock()
 	p.wake.Broadcast()
 	if woken && full {
-		if err := p.w.store.Wake(ctx, p.w.queue.Name); err != nil && ctx.Err() == nil {
-			p.w.outage.report(p.w, "wake other workers", err)
+		switch err := p.w.store.Wake(ctx, p.w.queue.Name); {
+		case err == nil:
+			p.w.outage.over(p.w, wakeOthers)
+		case ctx.Err() == nil:
+			p.w.outage.report(p.w, wakeOthers, err)
 		}
 	}
 }
@@ -95,11 +104,21 @@ func (p *pump) setDue(t time.Time) {
 	p.mu.Unlock()
 }
 
-func sleep(ctx context.Context, d time.Duration) {
+// rest waits while a rate limit is in force, unless it is told to look.
+func (p *pump) rest(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
+	case <-p.nudged:
 	case <-ctx.Done():
+	}
+}
+
+// nudge makes a worker that rests look at the queue now.
+func (p *pump) nudge() {
+	select {
+	case p.nudged <- struct{}{}:
+	default: // it is told already
 	}
 }

@@ -31,10 +31,8 @@ func (j *Job[P]) SetData(ctx context.Context, p P) error {
 	if err != nil {
 		return storage.Invalid("bullmq: data of job %q: %w", j.ID, err)
 	}
-	if err := j.usable(); err != nil {
-		return err
-	}
-	if err := j.worker.store.UpdateData(ctx, j.Queue, j.ID, text); err != nil {
+	store := func(ctx context.Context) error { return j.worker.store.UpdateData(ctx, j.Queue, j.ID, text) }
+	if err := j.insist(ctx, storeData, false, store); err != nil {
 		return err
 	}
 	j.Data = p
@@ -43,6 +41,11 @@ func (j *Job[P]) SetData(ctx context.Context, p P) error {
 
 // ActiveJob is what a worker knows of a job that it took, whatever its payload.
 // Its methods return ErrLockLost once the job is not this worker's any more.
+//
+// While the storage is away, methods that call it try again for as long as the
+// lock duration. When that is over, or their context is, they return an error with
+// which the handler should end: its job then runs again later, and no attempt is
+// counted.
 type ActiveJob struct {
 	ID, Name, Queue string
 	// Attempt is the number of this attempt, from 1. Runs that ended with an
@@ -73,7 +76,9 @@ type ActiveJob struct {
 	own      jobContext
 	state    atomic.Int32 // a jobState
 	end      storage.Settlement
-	err      error // what the handler returned, nil when it completed
+	err      error              // what the handler returned, nil when it completed
+	timed    context.CancelFunc // ends the job's timeout; nil: it has none
+	ended    bool               // the handler has, or it was never called; of the pump
 
 	// undone is set when a method or codec of the user's ended the goroutine while
 	// it encoded a result or the result of a step: that work is done.
@@ -111,7 +116,7 @@ func (j *ActiveJob) Token() string { return j.token }
 
 // Logger is the worker's logger with the job's queue, name, id and attempt.
 func (j *ActiveJob) Logger() *slog.Logger {
-	return j.worker.log.With("queue", j.Queue, "job", j.Name, "id", j.ID, "attempt", j.Attempt)
+	return j.worker.own.With("queue", j.Queue, "job", j.Name, "id", j.ID, "attempt", j.Attempt)
 }
 
 // Progress tells peers how far the job is: any value with a JSON form, such as
@@ -121,10 +126,8 @@ func (j *ActiveJob) Progress(ctx context.Context, value any) error {
 	if err != nil {
 		return storage.Invalid("bullmq: progress of job %q: %w", j.ID, err)
 	}
-	if err := j.usable(); err != nil {
-		return err
-	}
-	if err := j.worker.store.UpdateProgress(ctx, j.Queue, j.ID, text); err != nil {
+	store := func(ctx context.Context) error { return j.worker.store.UpdateProgress(ctx, j.Queue, j.ID, text) }
+	if err := j.insist(ctx, storeProgress, false, store); err != nil {
 		return err
 	}
 	j.worker.hooks.progress(j, text)
@@ -134,11 +137,10 @@ func (j *ActiveJob) Progress(ctx context.Context, value any) error {
 // Log adds a line to the job's log, of which as many lines are kept as the
 // job's options say.
 func (j *ActiveJob) Log(ctx context.Context, line string) error {
-	if err := j.usable(); err != nil {
+	return j.insist(ctx, addALogLine, true, func(ctx context.Context) error {
+		_, err := j.worker.store.AddLog(ctx, j.Queue, j.ID, line, max(0, j.Options.KeepLogs))
 		return err
-	}
-	_, err := j.worker.store.AddLog(ctx, j.Queue, j.ID, line, max(0, j.Options.KeepLogs))
-	return err
+	})
 }
 
 // encoding calls f, which encodes what a part of the handler has made.

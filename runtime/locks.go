@@ -41,10 +41,11 @@ func (w *Worker) renewOnce(ctx context.Context, before time.Time) {
 	lost, err := w.store.Renew(ctx, w.queue.Name, locks, w.cfg.lock)
 	if err != nil {
 		if ctx.Err() == nil {
-			w.outage.report(w, "renew locks", err)
+			w.outage.report(w, renewTheLocks, err)
 		}
 		return
 	}
+	w.outage.over(w, renewTheLocks)
 	gone := make(map[string]bool, len(lost))
 	for _, id := range lost {
 		gone[id] = true

@@ -2,6 +2,7 @@ package bullmq
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
@@ -65,18 +66,62 @@ func (m *Manual) TakeNow(ctx context.Context, n int) ([]*ActiveJob, error) {
 	if err != nil {
 		return nil, err
 	}
-	jobs := make([]*ActiveJob, len(reply.Jobs))
-	for i := range reply.Jobs {
-		jobs[i] = w.newActiveJob(reply.Jobs[i], c.req.Token, at)
-		if jobs[i].Scheduler != "" {
-			_ = w.keepSchedule(jobs[i]) // an error would say that the worker stops, which this one cannot
+	var jobs []*ActiveJob
+	for _, r := range reply.Jobs {
+		j := w.newActiveJob(r, c.req.Token, at)
+		if err := m.begin(ctx, j); err != nil {
+			if len(jobs) == 0 && len(reply.Jobs) == 1 {
+				return nil, err
+			}
+			w.report(err)
+			continue
 		}
+		jobs = append(jobs, j)
 	}
 	m.found, m.due = len(jobs) > 0, reply.Due
 	if reply.Limited > 0 {
 		m.due = w.now().Add(min(reply.Limited, w.cfg.maxLimitDelay))
 	}
 	return jobs, nil
+}
+
+// begin does for a job that was taken what comes before its work. A job of a
+// schedule that cannot go on now is put back, as whoever takes it next tries again.
+func (m *Manual) begin(ctx context.Context, j *ActiveJob) error {
+	if j.Scheduler == "" {
+		return nil
+	}
+	err := m.worker.keepSchedule(ctx, j)
+	if err == nil {
+		return nil
+	}
+	back := storage.Settlement{ID: j.ID, Token: j.token, Kind: storage.BackToWait, Unstarted: true}
+	if _, problem := m.settle(context.WithoutCancel(ctx), j, back); problem != nil {
+		return errors.Join(err, problem)
+	}
+	return err
+}
+
+// settle stores the outcome of a job. While the storage is away it tries again, as
+// long as the job's lock lasts.
+func (m *Manual) settle(ctx context.Context, j *ActiveJob, end storage.Settlement) (refused, err error) {
+	w := m.worker
+	var c call
+	w.pump.request(&c)
+	c.req.Settle = []storage.Settlement{end}
+	var reply *storage.SettleReply
+	err = j.insist(ctx, settleAndTake, false, func(ctx context.Context) (err error) {
+		reply, err = w.store.Settle(ctx, w.queue.Name, &c.req)
+		c.req.Again = true
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if reply.Errs[0] == nil {
+		j.state.Store(jobGone)
+	}
+	return reply.Errs[0], nil
 }
 
 // wait waits until there may be a job.
@@ -111,11 +156,16 @@ func first(jobs []*ActiveJob) *ActiveJob {
 // the job is another worker's by now, or nobody's.
 func (m *Manual) Extend(ctx context.Context, j *ActiveJob) error {
 	w := m.worker
+	at := time.Now()
 	lost, err := w.store.Renew(ctx, w.queue.Name, []storage.Lock{{ID: j.ID, Token: j.token}}, w.cfg.lock)
-	if err == nil && len(lost) > 0 {
-		err = &storage.Error{Op: "extend lock", Queue: w.queue.Name, Job: j.ID, Err: ErrLockLost}
+	switch {
+	case err != nil:
+		return err
+	case len(lost) > 0:
+		return &storage.Error{Op: "extend lock", Queue: w.queue.Name, Job: j.ID, Err: ErrLockLost}
 	}
-	return err
+	w.pump.renewed([]*ActiveJob{j}, at)
+	return nil
 }
 
 // Finish does for a job what a worker does when a handler returns: with a nil
@@ -142,25 +192,12 @@ func (m *Manual) Finish(ctx context.Context, j *ActiveJob, result any, err error
 	if herr := w.hold(ctx, j, err); herr != nil {
 		return herr
 	}
-	var c call
-	w.pump.request(&c)
-	c.req.Settle = []storage.Settlement{end}
-	reply, serr := w.store.Settle(ctx, w.queue.Name, &c.req)
-	for tries := 0; serr != nil && storage.Transient(serr) && tries < finishTries && ctx.Err() == nil; tries++ {
-		c.req.Again = true
-		reply, serr = w.store.Settle(ctx, w.queue.Name, &c.req)
+	refused, err := m.settle(ctx, j, end)
+	if err != nil {
+		return err
 	}
-	if serr != nil {
-		return serr
-	}
-	if reply.Errs[0] == nil {
-		j.state.Store(jobGone)
-	}
-	return reply.Errs[0]
+	return refused
 }
-
-// finishTries is how often Finish is sent again when its answer was lost.
-const finishTries = 3
 
 // Close ends a Take under way, and the connection that it waits on. Jobs that
 // are not finished are recovered by workers when their locks run out.

@@ -114,8 +114,8 @@ func FuzzOptions(f *testing.F) {
 			random := func() float64 { return 0.5 }
 			w := &Worker{random: random}
 			job := &ActiveJob{Options: &o, record: &storage.Record{AttemptsMade: made}}
-			s := decide(&ending{job: job, err: ErrTimeout, delay: func(j *ActiveJob, err error) (time.Duration, error) {
-				return w.retryDelay(&o.Backoff, made+1, j, err)
+			s := decide(&ending{job: job, err: ErrTimeout, delay: func(*ActiveJob, error) (time.Duration, error) {
+				return w.retryDelay(&o.Backoff, made+1)
 			}})
 			require.LessOrEqual(t, s.Delay, maxDelay)
 		}

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/bullmq-gen/bullmq-gen/internal/guard"
 	"github.com/bullmq-gen/bullmq-gen/internal/jsjson"
 )
 
@@ -30,7 +31,7 @@ func validate(payload any) error {
 	if !ok {
 		return nil
 	}
-	return guarded("Validate", v.Validate)
+	return guard.Call("Validate", v.Validate)
 }
 
 // decodeJSON reads a payload and never lets a zero value pass for one.

@@ -30,6 +30,11 @@ type pump struct {
 	idler *sync.Cond      // of the idle loop, when there may be something to wait for
 	calls atomic.Uint64
 
+	failing atomic.Bool   // whether the last call failed
+	answers atomic.Uint64 // how many calls were answered
+
+	nudged chan struct{} // for the idle loop to look in spite of a rate limit
+
 	slots  *slots
 	ahead  ahead
 	member *poolMember // in a pool shared with other workers, or nil
@@ -54,7 +59,7 @@ type pump struct {
 
 func newPump(w *Worker) *pump {
 	p := &pump{
-		w: w, slots: newSlots(w), limit: w.cfg.concurrency, lanes: lanesFor(&w.cfg),
+		w: w, nudged: make(chan struct{}, 1), slots: newSlots(w), limit: w.cfg.concurrency, lanes: lanesFor(&w.cfg),
 		ahead: ahead{most: w.cfg.prefetch, epoch: time.Now()},
 	}
 	p.wake, p.idler = sync.NewCond(&p.mu), sync.NewCond(&p.mu)
@@ -131,16 +136,19 @@ func (p *pump) send(ctx context.Context, c *call) *storage.SettleReply {
 	for {
 		reply, err := p.w.store.Settle(ctx, p.w.queue.Name, &c.req)
 		if err == nil {
-			p.w.outage.over(p.w)
+			p.failing.Store(false)
+			p.answers.Add(1)
+			p.w.outage.over(p.w, settleAndTake)
 			return reply
 		}
+		p.failing.Store(true)
 		if errors.Is(err, storage.ErrUncertain) {
 			wanted = ctx
 		}
 		if wanted.Err() != nil {
 			return nil
 		}
-		p.w.outage.report(p.w, "settle and take jobs", err)
+		p.w.outage.report(p.w, settleAndTake, err)
 		c.req.Again = true
 		back.wait(wanted)
 		if wanted.Err() != nil {
@@ -183,7 +191,9 @@ func (p *pump) took(ctx context.Context, c *call, reply *storage.SettleReply) []
 	for _, j := range c.taken {
 		p.held.add(j)
 	}
-	p.finished = append(p.finished, over...)
+	for _, j := range over {
+		p.ends(j)
+	}
 	p.asked -= c.asked
 	got := len(run)
 	if p.ahead.most > 0 {
@@ -251,7 +261,7 @@ func (p *pump) finish(j *ActiveJob) {
 	if j.state.Load() == jobGone {
 		p.forget(j)
 	} else {
-		p.finished = append(p.finished, j)
+		p.ends(j)
 	}
 	idle := p.nothing()
 	p.mu.Unlock()
@@ -259,6 +269,12 @@ func (p *pump) finish(j *ActiveJob) {
 	if idle {
 		p.idler.Signal()
 	}
+}
+
+// ends makes a job's outcome wait to be sent. It is called with the lock held.
+func (p *pump) ends(j *ActiveJob) {
+	j.ended = true
+	p.finished = append(p.finished, j)
 }
 
 // nothing tells whether the last take found nothing, or a limit keeps from
@@ -388,16 +404,44 @@ func (p *pump) beginStop() {
 	p.idler.Broadcast()
 }
 
-// abandon ends the lanes and returns how many jobs are left unsettled.
-func (p *pump) abandon() int {
+// abandon ends the lanes and returns what is left undone.
+func (p *pump) abandon() *AbandonedError {
 	p.mu.Lock()
 	p.over = true
-	n := p.held.size
+	left := &AbandonedError{Unknown: p.asked > 0}
 	for j := range p.held.all() {
-		j.state.Store(jobGone)
+		gone := j.state.Swap(jobGone) == jobGone // settled just now, or its lock is lost
+		switch {
+		case !j.ended:
+			left.Running = append(left.Running, j.ID)
+		case !gone:
+			left.Unstored = append(left.Unstored, j.ID)
+		}
 	}
 	p.mu.Unlock()
 	p.wake.Broadcast()
 	p.idler.Broadcast()
-	return n
+	return left
+}
+
+// silence is how long no call was answered although one is under way.
+type silence struct {
+	answers uint64
+	since   time.Time
+}
+
+// deadAir is how long a call may take before the storage counts as being away,
+// for a worker that is to stop.
+const deadAir = 500 * time.Millisecond
+
+// away reports whether the storage does not answer.
+func (p *pump) away(quiet *silence) bool {
+	p.mu.Lock()
+	sending := p.sending
+	p.mu.Unlock()
+	now, answers := time.Now(), p.answers.Load()
+	if quiet.since.IsZero() || answers != quiet.answers || sending == 0 {
+		*quiet = silence{answers, now}
+	}
+	return p.failing.Load() && sending > 0 || now.Sub(quiet.since) > deadAir
 }

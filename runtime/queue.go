@@ -193,7 +193,10 @@ func (q *Queue) SetConcurrency(ctx context.Context, n int) error {
 // the zero RateLimit.
 func (q *Queue) SetLimit(ctx context.Context, l RateLimit) error {
 	if l == (RateLimit{}) {
-		return q.client.store.SetLimit(ctx, q.name, nil)
+		if err := q.client.store.SetLimit(ctx, q.name, nil); err != nil {
+			return err
+		}
+		return q.client.store.Cancel(ctx, q.name, lookNow)
 	}
 	var p problems
 	p.rateLimit(l)
@@ -204,9 +207,14 @@ func (q *Queue) SetLimit(ctx context.Context, l RateLimit) error {
 }
 
 // Hold keeps all workers that have a rate limit from starting jobs for d; 0
-// ends that.
+// ends that. Go workers that listen for Queue.Cancel notice the end at once, see
+// NoRemoteCancel; others look again when the time is over that they were told, or
+// MaxLimitDelay.
 func (q *Queue) Hold(ctx context.Context, d time.Duration) error {
-	return q.client.store.Hold(ctx, q.name, d)
+	if err := q.client.store.Hold(ctx, q.name, d); err != nil || d > 0 {
+		return err
+	}
+	return q.client.store.Cancel(ctx, q.name, lookNow)
 }
 
 // ReleaseDedup frees a deduplication id, and reports whether it was held.

@@ -3,6 +3,7 @@ package bullmq
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"time"
 
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
@@ -26,22 +27,29 @@ func (c *Client) await(ctx context.Context, queue, id string) ([]byte, error) {
 	if err := w.ready(ctx); err != nil {
 		return nil, awaitError(queue, id, err)
 	}
-	tick := time.NewTicker(recheck)
-	defer tick.Stop()
+	back, look := newBackoff(), time.NewTimer(recheck)
+	defer look.Stop()
 	for {
 		value, done, err := c.finished(ctx, queue, id)
-		if done {
+		switch {
+		case done:
 			return value, err
-		}
-		if err != nil && (!storage.Transient(err) || ctx.Err() != nil) {
+		case err == nil:
+			back.reset()
+			look.Reset(recheck)
+		case ctx.Err() != nil:
+			return nil, awaitError(queue, id, context.Cause(ctx))
+		case !storage.Transient(err):
 			return nil, awaitError(queue, id, err)
+		default: // the job lives, whatever the storage does
+			look.Reset(back.next())
 		}
 		select {
 		case fin := <-sub:
 			if fin.State != "" && !c.retried(ctx, queue, id, fin) {
-				return finish(queue, id, fin)
+				return c.finish(ctx, queue, id, fin)
 			}
-		case <-tick.C:
+		case <-look.C:
 		case <-w.ended:
 			return nil, awaitError(queue, id, w.err)
 		case <-ctx.Done():
@@ -70,16 +78,46 @@ func (c *Client) finished(ctx context.Context, queue, id string) (value []byte, 
 	if err != nil || fin.State == "" {
 		return nil, false, err
 	}
-	value, err = finish(queue, id, fin)
+	value, err = c.finish(ctx, queue, id, fin)
 	return value, true, err
 }
 
-func finish(queue, id string, fin storage.Finish) ([]byte, error) {
+func (c *Client) finish(ctx context.Context, queue, id string, fin storage.Finish) ([]byte, error) {
 	switch fin.State {
 	case storage.StateCompleted:
 		return fin.Value, nil
 	case storage.StateFailed:
-		return nil, &JobError{Queue: queue, ID: id, Reason: fin.Reason}
+		return nil, &JobError{Queue: queue, ID: id, Reason: fin.Reason, Child: c.failedBelow(ctx, fin.Reason)}
 	}
 	return nil, &storage.Error{Op: "result", Queue: queue, Job: id, Err: ErrJobNotFound}
+}
+
+// childText finds the child in the reason of a job that failed because of it, as
+// all peers store it.
+var childText = regexp.MustCompile(`^child (.+:.+) failed$`)
+
+// maxFailedBelow is the most children that are followed from a failed job.
+const maxFailedBelow = 100
+
+// failedBelow is why the child failed because of which a job did, and so on down
+// to the first one; nil: the job failed by itself. What cannot be read ends it.
+func (c *Client) failedBelow(ctx context.Context, reason string) *JobError {
+	var first *JobError
+	at := &first
+	for range maxFailedBelow {
+		m := childText.FindStringSubmatch(reason)
+		if m == nil {
+			break
+		}
+		key, id := splitKey(m[1])
+		child := &JobError{Queue: bareQueue(key), ID: id}
+		*at, at = child, &child.Child
+		found, err := c.store.ReadFlow(ctx, 0, m[1])
+		if err != nil || len(found) == 0 || found[0] == nil {
+			break
+		}
+		reason = found[0].FailedReason
+		child.Reason = reason
+	}
+	return first
 }

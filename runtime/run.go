@@ -2,18 +2,18 @@ package bullmq
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"sync"
 	"time"
 
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
-// Run works until ctx ends, then takes nothing more, waits for running jobs as
-// long as the grace period lasts, cancels the rest, and returns. It returns
-// nil after a clean stop, ErrAbandoned when handlers ignored their
-// cancellation, and an error at once when the worker is not set up properly.
-// The storage being away is no reason to return: the worker waits for it.
+// Run processes jobs until ctx ends, then takes nothing more, waits for running
+// jobs as long as the grace period lasts, cancels the rest, and returns. It returns
+// nil after a clean stop, an *AbandonedError (ErrAbandoned) when something was left
+// undone, and an error at once when the worker is not set up properly. The storage
+// being away is no reason to return: the worker waits for it.
 func (w *Worker) Run(ctx context.Context) error {
 	if err := w.Start(ctx); err != nil {
 		return err
@@ -52,13 +52,19 @@ func (w *Worker) Start(ctx context.Context) error {
 	}
 	go func() {
 		<-stopCtx.Done()
-		w.endErr = w.shutdown(&pumping, handlerCancel, abandon)
+		began := time.Now()
+		w.verdict = w.shutdown(&pumping, handlerCancel, abandon)
+		close(w.decided)
+		pumping.Wait()
 		w.pump.slots.end()
 		stop()
 		besideStop()
 		beside.Wait()
 		abandon()
-		w.closeHooks()
+		w.endErr = w.verdict
+		if left := w.closeHooks(began); left > 0 && w.endErr == nil {
+			w.endErr = &AbandonedError{Queue: w.queue.Name, Hooks: left}
+		}
 		close(w.ended)
 	}()
 	return nil
@@ -68,7 +74,7 @@ func (w *Worker) Start(ctx context.Context) error {
 const settleTime = 3 * time.Second
 
 // shutdown waits for running jobs: for the grace period, then, with their
-// contexts cancelled, for settleTime more.
+// contexts cancelled, for settleTime more. It returns what was left.
 func (w *Worker) shutdown(pumping *sync.WaitGroup, cancelHandlers context.CancelCauseFunc, abandon func()) error {
 	w.pump.beginStop()
 	done := make(chan struct{})
@@ -81,27 +87,27 @@ func (w *Worker) shutdown(pumping *sync.WaitGroup, cancelHandlers context.Cancel
 		return nil
 	}
 	cancelHandlers(ErrShutdown)
-	if waitFor(done, settleTime, nil) {
+	if waitFor(done, settleTime, w.giveUp) {
 		return nil
 	}
 	left := w.pump.abandon()
 	abandon()
-	<-done
-	if left == 0 {
-		return fmt.Errorf("%w: the storage did not answer to the end, and may have given jobs of queue %q; another worker recovers them when their locks expire", ErrAbandoned, w.queue.Name)
+	if left.none() {
+		return nil // the last one was settled just now
 	}
-	return fmt.Errorf("%w: %d on queue %q ignored their cancellation; another worker recovers them when their locks expire", ErrAbandoned, left, w.queue.Name)
+	left.Queue = w.queue.Name
+	return left
 }
 
-// waitFor reports whether done was closed before the time was over, or hurry closed.
-func waitFor(done <-chan struct{}, d time.Duration, hurry <-chan struct{}) bool {
+// waitFor reports whether done was closed before the time was over, or cut closed.
+func waitFor(done <-chan struct{}, d time.Duration, cut <-chan struct{}) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-done:
 		return true
 	case <-t.C:
-	case <-hurry:
+	case <-cut:
 	}
 	select {
 	case <-done:
@@ -111,15 +117,32 @@ func waitFor(done <-chan struct{}, d time.Duration, hurry <-chan struct{}) bool 
 	}
 }
 
-func (w *Worker) closeHooks() {
-	ctx, cancel := context.WithTimeout(context.Background(), settleTime)
+// closeHooks lets the hooks be called that are pending, for what is left of the
+// grace period, and returns how many were not. A stop that is to be over earlier
+// leaves them settleTime.
+func (w *Worker) closeHooks(began time.Time) (left int) {
+	limit := max(w.cfg.grace-time.Since(began), settleTime)
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	w.hooks.close(ctx)
+	go func() {
+		defer cancel()
+		select {
+		case <-w.hurry:
+			waitFor(ctx.Done(), settleTime, w.giveUp)
+		case <-ctx.Done():
+		}
+	}()
+	return w.hooks.close(ctx)
 }
 
-// Stop makes a started worker take nothing more and waits until it has
-// stopped, as Run describes. The end of ctx cuts the grace period short.
-// Stopping a worker that has stopped returns what the first stop returned.
+// Stop makes a started worker take nothing more and waits until it has stopped,
+// as Run describes. The end of ctx cuts the grace period short: the contexts of
+// handlers end so long before its deadline that they have time to return, 3
+// seconds or half of what there was. Stop returns when its deadline is over,
+// whatever is still under way, and the error says what that is. A ctx that is
+// cancelled leaves handlers 3 seconds, unless the storage is away: what they return
+// could not be stored. Stopping a worker that has stopped returns what the first
+// stop returned.
 func (w *Worker) Stop(ctx context.Context) error {
 	w.mu.Lock()
 	started, stop := w.started, w.stop
@@ -128,12 +151,62 @@ func (w *Worker) Stop(ctx context.Context) error {
 		return storage.Invalid("bullmq: stop of a worker that was not started")
 	}
 	stop()
+	cut, release := before(ctx)
+	defer release()
 	select {
 	case <-w.ended:
 		return w.endErr
-	case <-ctx.Done():
+	case <-cut.Done():
 	}
 	w.hurryOnce.Do(func() { close(w.hurry) })
-	<-w.ended
-	return w.endErr
+	if w.endsWith(ctx) {
+		return w.endErr
+	}
+	w.giveUpOnce.Do(func() { close(w.giveUp) })
+	<-w.decided
+	if n := w.hooks.pending(); n > 0 && w.verdict == nil {
+		return &AbandonedError{Queue: w.queue.Name, Hooks: n}
+	}
+	return w.verdict
+}
+
+// before is a context that ends before ctx does, if that has a deadline: there is
+// time to do what is left then.
+func before(ctx context.Context) (context.Context, context.CancelFunc) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return ctx, func() {}
+	}
+	return context.WithDeadline(ctx, deadline.Add(-min(settleTime, time.Until(deadline)/2)))
+}
+
+// stopLook is how often a stop that hurries looks whether the storage answers.
+const stopLook = 20 * time.Millisecond
+
+// endsWith waits until the worker has ended, as long as it makes sense: until the
+// deadline of ctx, or, if that was cancelled, while the storage answers and
+// handlers may still return. It is false when there is no point in waiting on.
+func (w *Worker) endsWith(ctx context.Context) bool {
+	select {
+	case <-w.ended:
+		return true
+	case <-ctx.Done():
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return false
+	}
+	look := time.NewTicker(stopLook)
+	defer look.Stop()
+	var quiet silence
+	for limit := time.Now().Add(2 * settleTime); time.Now().Before(limit); {
+		select {
+		case <-w.ended:
+			return true
+		case <-look.C:
+			if w.pump.away(&quiet) {
+				return false
+			}
+		}
+	}
+	return false
 }

@@ -64,13 +64,9 @@ func (t *Task[P, R]) Schedule(id string, spec ScheduleSpec, p P, opts ...Option)
 	if s.err != nil {
 		return s
 	}
-	if v, ok := any(&p).(Validator); ok {
-		s.err = v.Validate()
-	}
 	text, err := t.encode(&p)
-	s.err = errors.Join(s.err, err)
+	s.err = errors.Join(validate(&p), err, t.applyKeys(&s.base, &p))
 	s.Data = json.RawMessage(text)
-	t.applyKeys(&s.base, &p)
 	s.base.JobID, s.base.Dedup, s.base.Delay = "", nil, 0
 	return s
 }

@@ -170,25 +170,22 @@ func repeatDate(raw json.RawMessage) time.Time {
 }
 
 // keepSchedule advances the schedule of a job that is about to run. While the
-// storage is away it tries again, for as long as a lock lasts. It returns an
-// error only when this worker is not to run the job: its lock is lost, or the
-// worker stops; then whoever takes it next advances the schedule. Whatever else
-// goes wrong is reported, and no reason to leave the job undone.
-func (w *Worker) keepSchedule(j *ActiveJob) error {
-	began, pause := time.Now(), 50*time.Millisecond
-	for {
-		err := w.advanceSchedule(context.WithoutCancel(j.ctx), j)
-		if err == nil {
-			return nil
-		}
-		if !storage.Transient(err) || time.Since(began) >= w.cfg.lock {
-			w.report(fmt.Errorf("bullmq: schedule %q on queue %q: no job was added after %q; store the schedule again for it to go on: %w", j.Scheduler, j.Queue, j.ID, err))
-			return nil
-		}
-		if j.ctx.Err() != nil && !errors.Is(context.Cause(j.ctx), ErrCancelled) {
-			return j.ctx.Err()
-		}
-		time.Sleep(pause)
-		pause = min(2*pause, time.Second)
+// storage is away it tries again, for as long as a lock lasts. It returns an error
+// when this worker is not to run the job: its lock is lost, the worker stops, or
+// the storage did not answer in time; whoever takes the job next advances the
+// schedule, so that it never ends because of that. Whatever else goes wrong is
+// reported, and no reason to leave the job undone.
+func (w *Worker) keepSchedule(ctx context.Context, j *ActiveJob) error {
+	err := j.insist(ctx, addNextOf, false, func(ctx context.Context) error { return w.advanceSchedule(ctx, j) })
+	var set *setBack
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ErrLockLost):
+		return err
+	case errors.As(err, &set):
+		return &setBack{err: fmt.Errorf("bullmq: schedule %q on queue %q: no job was added after %q: %w", j.Scheduler, j.Queue, j.ID, set.err), unstarted: true}
 	}
+	w.report(fmt.Errorf("bullmq: schedule %q on queue %q: no job was added after %q; store the schedule again for it to go on: %w", j.Scheduler, j.Queue, j.ID, err))
+	return nil
 }

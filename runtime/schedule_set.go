@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/bullmq-gen/bullmq-gen/internal/guard"
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
@@ -49,8 +50,8 @@ func (t *Task[P, R]) Declare(id string, spec ScheduleSpec, payload func() (P, er
 	d.make = func() Schedule {
 		var p P
 		if payload != nil {
-			var err error
-			if p, err = payload(); err != nil {
+			make := func() (err error) { p, err = payload(); return err }
+			if err := guard.Call("the function", make); err != nil {
 				return Schedule{ID: id, Spec: spec, Name: t.spec.Name, err: fmt.Errorf("payload: %w", err)}
 			}
 		}

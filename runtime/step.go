@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"reflect"
-	"time"
 
 	"github.com/bullmq-gen/bullmq-gen/internal/jsjson"
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
@@ -21,8 +20,9 @@ import (
 //
 // The name tells steps of one handler apart: the same name is the same step, and
 // a step in a loop has the number of the round in its name. A step that returns
-// an error is run again by the next attempt. One that was done while its worker
-// was cut off from the storage may be run again: what it does should bear that.
+// an error is run again by the next attempt. A result is stored for as long as the
+// lock of the job lasts, however often the storage is away meanwhile; when it could
+// not be stored, the step runs again: what it does must be idempotent.
 //
 // Results are JSON; they are kept until the job completes or is removed, in
 // fields of the job's own that Node workers ignore: a job that moves between
@@ -87,35 +87,20 @@ func (j *ActiveJob) step(name string) ([]byte, bool) {
 	return kept, ok
 }
 
-const (
-	stepTime  = 10 * time.Second // for keeping a result, also when the handler's context has ended
-	stepTries = 4
-)
-
 // keepStep stores a step's result. The work is done: that the handler's context
 // has ended meanwhile is no reason to do it twice. Storing it again does no harm.
 func (j *ActiveJob) keepStep(ctx context.Context, name string, text []byte) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stepTime)
-	defer cancel()
-	lock := storage.Lock{ID: j.ID, Token: j.token}
-	back := newBackoff()
-	for try := 1; ; try++ {
-		err := j.usable()
-		if err == nil {
-			err = j.worker.store.KeepStep(ctx, j.Queue, lock, name, text)
-		}
-		if err == nil {
-			j.stepsMu.Lock()
-			defer j.stepsMu.Unlock()
-			if j.steps == nil {
-				j.steps = map[string][]byte{}
-			}
-			j.steps[name] = text
-			return nil
-		}
-		if !storage.Transient(err) || try == stepTries {
-			return fmt.Errorf("keep the result of step %q: %w", name, err)
-		}
-		back.wait(ctx)
+	err := j.insist(context.WithoutCancel(ctx), keepAStep, false, func(ctx context.Context) error {
+		return j.worker.store.KeepStep(ctx, j.Queue, storage.Lock{ID: j.ID, Token: j.token}, name, text)
+	})
+	if err != nil {
+		return fmt.Errorf("keep the result of step %q: %w", name, err)
 	}
+	j.stepsMu.Lock()
+	defer j.stepsMu.Unlock()
+	if j.steps == nil {
+		j.steps = map[string][]byte{}
+	}
+	j.steps[name] = text
+	return nil
 }

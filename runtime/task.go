@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bullmq-gen/bullmq-gen/internal/guard"
 	"github.com/bullmq-gen/bullmq-gen/internal/jsjson"
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
@@ -180,12 +181,12 @@ func (t *Task[P, R]) decode(r *Record, data *P) error {
 		return malformed("payload of task %q, job %q: %w", t.spec.Name, r.ID, err)
 	}
 	if u := t.spec.upgrade(r.Name); u != nil {
-		if err := u.decode(text, data); err != nil {
+		if err := guard.Call("decoding", func() error { return u.decode(text, data) }); err != nil {
 			return malformed("payload of job %q, upgraded from %q to task %q: %w", r.ID, r.Name, t.spec.Name, err)
 		}
 		return nil
 	}
-	if err := decodeJSON(text, t.spec.Required, data); err != nil {
+	if err := guard.Call("decoding", func() error { return decodeJSON(text, t.spec.Required, data) }); err != nil {
 		return malformed("payload of task %q, job %q: %w", t.spec.Name, r.ID, err)
 	}
 	return nil
@@ -244,7 +245,9 @@ func (t *Task[P, R]) newJob(c *Client, p *P, opts []AddOption, now time.Time) (s
 		return storage.NewJob{Name: t.spec.Name, Data: data, Opts: t.opts, Timestamp: now, LIFO: t.base.LIFO}, nil
 	}
 	o := t.base
-	t.applyKeys(&o, p)
+	if err := t.applyKeys(&o, p); err != nil {
+		return storage.NewJob{}, err
+	}
 	for _, opt := range opts {
 		opt.applyAdd(&o)
 	}
@@ -263,17 +266,22 @@ func (t *Task[P, R]) encode(p *P) ([]byte, error) {
 	return data, nil
 }
 
-func (t *Task[P, R]) applyKeys(o *Options, p *P) {
+// applyKeys sets the options that the payload says, by a function of the program's.
+func (t *Task[P, R]) applyKeys(o *Options, p *P) error {
 	if t.keys == nil {
-		return
+		return nil
 	}
-	k := t.keys(p)
+	var k Keys
+	if err := guard.Call("the function that makes options of the payload", func() error { k = t.keys(p); return nil }); err != nil {
+		return err
+	}
 	o.JobID, o.Priority, o.Delay = k.JobID, k.Priority, k.Delay
 	if k.Dedup != "" || t.spec.Dedup != (Dedup{}) {
 		d := t.spec.Dedup
 		d.ID = k.Dedup
 		o.Dedup = &d
 	}
+	return nil
 }
 
 func (t *Task[P, R]) handle(c *Client, a storage.Added) *Handle[R] {

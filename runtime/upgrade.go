@@ -1,12 +1,6 @@
 package bullmq
 
-import (
-	"errors"
-	"fmt"
-	"runtime/debug"
-
-	"github.com/bullmq-gen/bullmq-gen/internal/jsjson"
-)
+import "github.com/bullmq-gen/bullmq-gen/internal/guard"
 
 // Upgrade makes a task accept jobs of an earlier name whose payload had another
 // shape: see UpgradeFrom. It is an entry of Spec.Upgrades.
@@ -46,7 +40,7 @@ func UpgradeFrom[Old, New any](from string, convert func(Old) (New, error), requ
 			return err
 		}
 		p := into.(*New) // Spec.validate saw that it is
-		if err := guarded("the upgrade", func() (err error) { *p, err = convert(old); return err }); err != nil {
+		if err := guard.Call("the upgrade", func() (err error) { *p, err = convert(old); return err }); err != nil {
 			return err
 		}
 		if v, ok := into.(Validator); ok {
@@ -128,36 +122,4 @@ func (s *Spec) checkUpgrades(into any, p *problems) {
 			p.add("the upgrade from %q does not make payloads of the task", u.from)
 		}
 	}
-}
-
-// panicked is a panic of a function that is not a handler.
-type panicked struct {
-	what  string
-	value any
-	stack string
-}
-
-func (e *panicked) Error() string { return fmt.Sprintf("%s panicked: %v", e.what, e.value) }
-
-// guarded calls f and makes an error of its panic.
-func guarded(what string, f func() error) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = &panicked{what, r, string(debug.Stack())}
-		}
-	}()
-	return f()
-}
-
-// stackOf is the stack of a panic that became an error, or empty.
-func stackOf(err error) string {
-	var p *panicked
-	if errors.As(err, &p) {
-		return err.Error() + "\n" + p.stack
-	}
-	var m *jsjson.PanicError
-	if errors.As(err, &m) {
-		return err.Error() + "\n" + m.Stack()
-	}
-	return ""
 }

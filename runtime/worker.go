@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/bullmq-gen/bullmq-gen/internal/guard"
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
@@ -23,7 +24,8 @@ type Worker struct {
 	store  storage.Storage
 	queue  *QueueSpec
 	cfg    workerConfig
-	log    *slog.Logger
+	log    *slog.Logger // of the library's own lines
+	own    *slog.Logger // as the program gave it
 	now    func() time.Time
 	random func() float64
 	id     string // of this worker, the first part of its tokens
@@ -40,12 +42,18 @@ type Worker struct {
 	handlerCtx context.Context // of all handlers; set by the start
 	hurry      chan struct{}   // closed when the grace period is to end now
 	hurryOnce  sync.Once
+	giveUp     chan struct{} // closed when what is left is to be left
+	giveUpOnce sync.Once
+	decided    chan struct{} // closed when verdict is set
+	verdict    error         // what the stop left undone, without the hooks
 
-	pump    *pump
-	hooks   *hookQueue
-	outage  outage
-	backoff func(*ActiveJob, error) (time.Duration, error) // backoffOf
-	options optionCache
+	pump  *pump
+	hooks *hookQueue
+
+	childless childless
+	outage    outage
+	backoff   func(*ActiveJob, error) (time.Duration, error) // backoffOf
+	options   optionCache
 
 	zoneless sync.Map // ids of schedules without a zone that were warned of
 }
@@ -63,14 +71,15 @@ func NewWorker(c *Client, q *QueueSpec, opts ...WorkerOption) (*Worker, error) {
 		return nil, storage.Invalid("bullmq: worker: %w", err)
 	}
 	w := &Worker{
-		client: c, store: c.store, queue: q, cfg: defaultWorkerConfig(q), log: c.log, now: c.now,
+		client: c, store: c.store, queue: q, cfg: defaultWorkerConfig(q), log: c.log, own: c.userLog, now: c.now,
 		random: rand.Float64, id: uuid.NewString(), handlers: map[string]handler{}, groups: map[string]func(*ActiveJob) string{}, ended: make(chan struct{}), hurry: make(chan struct{}),
+		giveUp: make(chan struct{}), decided: make(chan struct{}),
 	}
 	for _, o := range opts {
 		o.applyWorker(&w.cfg)
 	}
 	if w.cfg.log != nil {
-		w.log = w.cfg.log
+		w.own, w.log = w.cfg.log, guard.Logger(w.cfg.log)
 	}
 	if err := w.cfg.validate(q.Name); err != nil {
 		return nil, err
