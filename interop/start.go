@@ -23,6 +23,9 @@ type Library struct {
 	Version string
 }
 
+// Package is the name under which node/package.json installs the release.
+func (l Library) Package() string { return l.pkg }
+
 // The releases that are installed, by the names that node/package.json gives them.
 var (
 	Node6 = Library{"bullmq", "6.7.0"}
