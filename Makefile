@@ -3,7 +3,7 @@
 STATICCHECK = go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 DIR ?= .
 
-.PHONY: demo test setup check generate bench
+.PHONY: demo test setup check generate bench soak
 
 demo: ## generate, then run typed tasks on the files below DIR, with an embedded server
 	go generate ./...
@@ -37,3 +37,7 @@ bench: setup ## side by side with Node, asynq and River; see docs/performance.md
 		echo "installing postgresql"; \
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql >/dev/null; }
 	cd bench && go run .
+
+soak: setup ## Go and Node programs on the same queues under random faults: JOBS, SEED; see docs/reliability.md
+	BULLMQ_REQUIRE=1 BULLMQ_SOAK_JOBS=$(or $(JOBS),1000000) BULLMQ_SEED=$(or $(SEED),1) BULLMQ_SOAK_REPORT=1 \
+		go test ./interop/soak -run Fleet -v -count=1 -timeout 24h
