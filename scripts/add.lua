@@ -15,81 +15,102 @@ local argv, n, time = ARGV, tonumber(ARGV[3]), ARGV[4]
 local events = B .. 'events'
 local meta = rc('HMGET', B .. 'meta', 'paused', 'concurrency', 'opts.maxLenEvents')
 local max = meta[3]
--- Each job takes a number of the counter, but one whose parent does not exist: with parents, the count is not known before.
-local before
-if n > 0 then
-  before = rc('INCRBY', B .. 'id', argv[3]) - n
-  if not max then
-    max = '10000'
-    rc('HSET', B .. 'meta', 'opts.maxLenEvents', max)
+local before, q
+local back, pushed, notes = {}, 0, nil
+
+local function main()
+  -- Each job takes a number of the counter, but one whose parent does not exist: with parents, the count is not known before.
+  if n > 0 then
+    before = rc('INCRBY', B .. 'id', argv[3]) - n
+    if not max then
+      max = '10000'
+      rc('HSET', B .. 'meta', 'opts.maxLenEvents', max)
+    end
+  else
+    n = -n
   end
-else
-  n = -n
-end
--- '%d' takes a third of the time of '%.0f', but where C has a `long` of 32 bits it goes no further than this.
-local format, form = string.format, before and before + n < 2147483648 and '%d' or '%.0f'
-local back, pushed, notes, q = {}, 0, nil, nil
-local a, i = 5, 0
-while i < n do
-  local flags = argv[a]
-  local timed = flags == 't' or flags == '*t'
-  if before and (timed or flags == '' or flags == '*') then
-    local name, opts, last, made = argv[a + 1], argv[a + 2], i + 1, time
-    a = a + 3
-    if string.byte(flags) == 42 then last, a = i + tonumber(argv[a]), a + 1 end
-    if timed then made, a = argv[a], a + 1 end
-    -- A small hash is one piece of memory: it is copied from that of a job before sooner than made anew. Where this server makes no
-    -- such hash of them, or lets us not copy, the jobs are the same.
-    local small, like = last - i > 3 and #name <= 64 and #opts <= 64, nil
-    repeat
-      i = i + 1
-      local id, data, copied = format(form, before + i), argv[a], nil
-      local key = B .. id
-      if like and #data <= 64 then copied = redis.pcall('COPY', like, key) end
-      if copied == 1 then
-        rc('HSET', key, 'data', data)
-      else
-        local new = rc('HSET', key, 'name', name, 'data', data, 'opts', opts, 'timestamp', made, 'delay', '0', 'priority', '0')
-        if copied then
-          small, like = false, nil
-        elseif new == 6 and small and not like and #data <= 64 and rc('HLEN', key) == 6 then -- nothing was left of another job, such as a TTL
-          like = key
+  -- '%d' takes a third of the time of '%.0f', but where C has a `long` of 32 bits it goes no further than this.
+  local format, form = string.format, before and before + n < 2147483648 and '%d' or '%.0f'
+  local a, i = 5, 0
+  while i < n do
+    local flags = argv[a]
+    local timed = flags == 't' or flags == '*t'
+    if before and (timed or flags == '' or flags == '*') then
+      local name, opts, last, made = argv[a + 1], argv[a + 2], i + 1, time
+      a = a + 3
+      if string.byte(flags) == 42 then last, a = i + tonumber(argv[a]), a + 1 end
+      if timed then made, a = argv[a], a + 1 end
+      -- A small hash is one piece of memory: it is copied from that of a job before sooner than made anew. Where this server makes no
+      -- such hash of them, or lets us not copy, the jobs are the same.
+      local small, like = last - i > 3 and #name <= 64 and #opts <= 64, nil
+      repeat
+        i = i + 1
+        local id, data, copied = format(form, before + i), argv[a], nil
+        local key = B .. id
+        if like and #data <= 64 then copied = redis.pcall('COPY', like, key) end
+        if copied == 1 then
+          rc('HSET', key, 'data', data)
+        else
+          local new = rc('HSET', key, 'name', name, 'data', data, 'opts', opts, 'timestamp', made, 'delay', '0', 'priority', '0')
+          if copied then
+            small, like = false, nil
+          elseif new == 6 and small and not like and #data <= 64 and rc('HLEN', key) == 6 then -- nothing was left of another job, such as a TTL
+            like = key
+          end
+        end
+        rc('XADD', events, '*', 'event', 'added', 'jobId', id, 'name', name)
+        if i < n then
+          rc('XADD', events, '*', 'event', 'waiting', 'jobId', id)
+        else -- once a call is enough to keep the stream short
+          rc('XADD', events, 'MAXLEN', '~', max, '*', 'event', 'waiting', 'jobId', id)
+        end
+        pushed, a = pushed + 1, a + 1
+        back[pushed] = id
+      until i == last
+    else
+      local L = cold()
+      if not q then
+        q = L.intake(B, meta, max, time, back)
+        notes = {}
+      end
+      local run
+      run, a = L.run(B, a)
+      for _ = 1, run.count do
+        i = i + 1
+        q.cut = i == n
+        local id, note
+        id, a, note = L.take_in(q, run, a, before and (run.i and '' or format(form, before + i)))
+        if note or not before then
+          local k = #notes
+          notes[k + 1], notes[k + 2], notes[k + 3] = i, note or 0, id
         end
       end
-      rc('XADD', events, '*', 'event', 'added', 'jobId', id, 'name', name)
-      if i < n then
-        rc('XADD', events, '*', 'event', 'waiting', 'jobId', id)
-      else -- once a call is enough to keep the stream short
-        rc('XADD', events, 'MAXLEN', '~', max, '*', 'event', 'waiting', 'jobId', id)
-      end
-      pushed, a = pushed + 1, a + 1
-      back[pushed] = id
-    until i == last
-  else
-    local L = cold()
-    if not q then
-      q = L.intake(B, meta, max, time, back)
-      notes = {}
+      pushed = #back
     end
-    local run
-    run, a = L.run(B, a)
-    for _ = 1, run.count do
-      i = i + 1
-      q.cut = i == n
-      local id, note
-      id, a, note = L.take_in(q, run, a, before and (run.i and '' or format(form, before + i)))
-      if note or not before then
-        local k = #notes
-        notes[k + 1], notes[k + 2], notes[k + 3] = i, note or 0, id
-      end
-    end
-    pushed = #back
   end
+  local list = B .. (meta[1] and MODE == '5' and 'paused' or 'wait')
+  if pushed > 0 then rc('LPUSH', list, unpack(back)) end
+  if q then
+    cold().flush_intake(q)
+    if next(q.old) then L.drop_replaced(q) end
+  end
+  if (pushed > 0 or q and q.wake) and not meta[1] and not (meta[2] and rc('LLEN', B .. 'active') >= tonumber(meta[2])) then
+    rc('ZADD', B .. 'marker', '0', '0')
+  end
+  if notes and notes[1] then return { before or 0, unpack(notes) } end
+  return before
 end
-if pushed > 0 then rc('LPUSH', B .. (meta[1] and MODE == '5' and 'paused' or 'wait'), unpack(back)) end
-if q then cold().flush_intake(q) end
-if (pushed > 0 or q and q.wake) and not meta[1] and not (meta[2] and rc('LLEN', B .. 'active') >= tonumber(meta[2])) then
-  rc('ZADD', B .. 'marker', '0', '0')
+
+-- All or nothing: what a call that fails has stored is taken back. Nobody else has the numbers that it took.
+local ok, reply = pcall(main)
+if ok then return reply end
+if before then
+  local keys = {}
+  for id = before + 1, before + n do keys[#keys + 1] = B .. int(id) end
+  for low = 1, #keys, 1000 do redis.pcall('DEL', unpack(keys, low, math.min(low + 999, #keys))) end
 end
-if notes and notes[1] then return { before or 0, unpack(notes) } end
-return before
+for i = 1, #back do
+  if redis.pcall('LREM', B .. 'wait', 1, back[i]) ~= 1 then redis.pcall('LREM', B .. 'paused', 1, back[i]) end
+end
+if q then cold().undo_intake(q) end
+error(type(reply) == 'table' and reply.err or reply, 0)

@@ -1,4 +1,4 @@
--- lib: run bulk events
+-- lib: run bulk events move
 -- lazy: intake childdone parent
 -- Adds jobs that wait for each other, all or none: parents stand before their children, and all have ids.
 -- KEYS: 1 any key of the first job's queue.
@@ -167,46 +167,67 @@ local function add(run, i, x, late)
   return id
 end
 
-local reply, late = { '0' }, {}
-local function say(i, why, id)
-  local r = #reply
-  reply[r + 1], reply[r + 2], reply[r + 3] = int(i), why, id
-end
-for _, run in ipairs(runs) do
-  if run.plain and not some then
-    add_plain(run)
-  else
-    mixed = true
-    cold()
-    flush_waiting() -- a job may meet those before it
-    for k = 1, run.count do
-      local i, p = run.before + k, run.up
-      if p and closed[p.node] then
-        say(i, '2', '')
-      else
-        local id = add(run, i, run.at + 2 * k - 2, late)
-        if id then say(i, '1', id) end
+local function main()
+  local reply, late = { '0' }, {}
+  local function say(i, why, id)
+    local r = #reply
+    reply[r + 1], reply[r + 2], reply[r + 3] = int(i), why, id
+  end
+  for _, run in ipairs(runs) do
+    if run.plain and not some then
+      add_plain(run)
+    else
+      mixed = true
+      cold()
+      flush_waiting() -- a job may meet those before it
+      for k = 1, run.count do
+        local i, p = run.before + k, run.up
+        if p and closed[p.node] then
+          say(i, '2', '')
+        else
+          local id = add(run, i, run.at + 2 * k - 2, late)
+          if id then say(i, '1', id) end
+        end
+        if i % 500 == 0 then flush() end -- Lua puts no more than some thousands of arguments on its stack
       end
-      if i % 500 == 0 then flush() end -- Lua puts no more than some thousands of arguments on its stack
     end
   end
-end
-flush()
-for _, p in ipairs(parents) do
-  if p.children then L.bulk('SADD', p.key .. ':dependencies', p.children) end
-end
--- A child that had failed before counts as one that fails now: nobody would tell its new parent later.
-for _, c in ipairs(late) do L.child_failed(c[1], c[2], c[3], c[4], now) end
--- A parent all of whose children were done before has nothing to wait for. The field is one by which peers mark that a child was
--- refused; here that refuses all.
-for _, p in ipairs(parents) do
-  if not p.pending and not closed[p.node] and rc('HDEL', p.key, 'flowAttachmentFailed') == 0 then
-    local pb, pid = cold().split(p.key)
-    L.release_parent(pb, pid, now)
+  flush()
+  for _, p in ipairs(parents) do
+    if p.children then L.bulk('SADD', p.key .. ':dependencies', p.children) end
   end
+  -- A child that had failed before counts as one that fails now: nobody would tell its new parent later.
+  for _, c in ipairs(late) do L.child_failed(c[1], c[2], c[3], c[4], now) end
+  -- A parent all of whose children were done before has nothing to wait for. The field is one by which peers mark that a child was
+  -- refused; here that refuses all.
+  for _, p in ipairs(parents) do
+    if not p.pending and not closed[p.node] and rc('HDEL', p.key, 'flowAttachmentFailed') == 0 then
+      local pb, pid = cold().split(p.key)
+      L.release_parent(pb, pid, now)
+    end
+  end
+  for _, q in ipairs(queues) do
+    if L.drop_replaced then L.drop_replaced(q) end
+    if q.wake then L.wake(q.b, q.blocked) end
+    if q.count > 0 then rc('XTRIM', q.events, 'MAXLEN', '~', q.max) end
+  end
+  return reply
 end
-for _, q in ipairs(queues) do
-  if q.wake then L.wake(q.b, q.blocked) end
-  if q.count > 0 then rc('XTRIM', q.events, 'MAXLEN', '~', q.max) end
-end
-return reply
+
+-- All or nothing: what a call that fails has stored is taken back.
+return L.guarded(main, function()
+  for _, run in ipairs(runs) do
+    for i = run.before + 1, run.before + run.count do
+      if not there[i] and not closed[i] then
+        local id = argv[run.at + 2 * (i - run.before) - 1]
+        L.unplace(run.q.b, id)
+        redis.pcall('ZREM', run.q.b .. 'waiting-children', id)
+        redis.pcall('DEL', keys[i], keys[i] .. ':dependencies', keys[i] .. ':processed')
+      end
+      if run.up and run.up.node == 0 and not there[i] then redis.pcall('SREM', run.up.key .. ':dependencies', keys[i]) end
+    end
+  end
+  if mixed then
+    for _, q in ipairs(queues) do L.undo_intake(q) end
+  end
+end)

@@ -55,12 +55,13 @@ local function advance(a)
     return 0, id
   end
   local name, data = template(sid, producer, h)
-  rc('ZADD', slots, int(slot), sid)
-  rc('HINCRBY', slots .. ':' .. sid, 'ic', 1)
+  -- The scheduler goes on to the job when that is there: a call that was stopped before is made again.
   L.add_iteration(B, sid, slot, {
     name = name, data = data, opts = ARGV[a + 7], jid = ARGV[a + 8], priority = ARGV[a + 9], deid = ARGV[a + 10],
     lifo = string.find(ARGV[a + 6], 'l', 1, true), cron = not every,
   }, now)
+  rc('ZADD', slots, int(slot), sid)
+  rc('HINCRBY', slots .. ':' .. sid, 'ic', 1)
   -- 5.x notes what follows a job.
   if MODE == '5' and rc('EXISTS', B .. producer) == 1 then rc('HSET', B .. producer, 'nrjid', id) end
   return 0, id

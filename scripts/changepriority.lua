@@ -6,18 +6,27 @@ local id, priority, lifo = ARGV[3], ARGV[4], ARGV[5] == '1'
 local key = B .. id
 if rc('EXISTS', key) == 0 then return -1 end
 
-local function taken_out()
-  return rc('ZREM', B .. 'prioritized', id) == 1
-    or rc('LREM', B .. 'wait', -1, id) > 0
-    or rc('LREM', B .. 'paused', -1, id) > 0
+-- Where the job waits now: the set or a list; nil: nowhere.
+local function place()
+  if rc('ZSCORE', B .. 'prioritized', id) then return 'prioritized' end
+  for _, list in ipairs({ 'wait', 'paused' }) do
+    if rc('LPOS', B .. list, id) then return list end
+  end
 end
 
-if taken_out() then
-  if lifo and tonumber(priority) > 0 then
+local old, some = place(), tonumber(priority) > 0
+if old then
+  local paused, blocked = L.blocked(B)
+  if lifo and some then
     rc('ZADD', B .. 'prioritized', int(priority * 4294967296), id)
   else
-    local paused, blocked = L.blocked(B)
     L.add_waiting(B, id, priority, lifo, paused, blocked)
+  end
+  -- In the same list it stands twice now: the old place is on the other side of the new one.
+  if old ~= 'prioritized' then
+    rc('LREM', B .. old, lifo and 1 or -1, id)
+  elseif not some then
+    rc('ZREM', B .. 'prioritized', id)
   end
 end
 rc('HSET', key, 'priority', priority)

@@ -50,7 +50,9 @@ local function clean_list()
   local gone, kept = choose(L.reverse(ids), removable)
   L.reverse(gone)
   for _, id in ipairs(gone) do L.remove_job(B, id, true, now) end
-  if #gone > 0 then L.cut_list(key, from, to, L.reverse(kept)) end
+  local stay = {}
+  for _, id in ipairs(kept) do stay[id] = true end
+  L.cut_list(key, from, to, L.reverse(ids), stay)
   return gone, #kept, from > 0
 end
 

@@ -20,8 +20,10 @@ end
 
 local function drain_list(key)
   local ids = rc('LRANGE', key, 0, room + spared - 1)
-  local gone, kept = remove_all(ids)
-  if #gone > 0 then L.cut_list(key, 0, #ids - 1, kept) end
+  local _, kept = remove_all(ids)
+  local stay = {}
+  for _, id in ipairs(kept) do stay[id] = true end
+  L.cut_list(key, 0, #ids - 1, ids, stay)
 end
 
 local function drain_set(key)

@@ -1,4 +1,4 @@
--- lib: waiting events reattach bulk
+-- lib: waiting events reattach bulk move
 -- Makes many finished or delayed jobs wait.
 -- KEYS: 1 any key of the queue.
 -- ARGV: 1 base, 2 mode, 3 state ("failed", "completed" or "delayed"), 4 how many at most, 5 highest score.
@@ -7,8 +7,9 @@ local state, set = ARGV[3], B .. ARGV[3]
 local paused, blocked = L.blocked(B)
 local ids = rc('ZRANGEBYSCORE', set, 0, ARGV[5], 'LIMIT', 0, ARGV[4])
 
-local plain, others = {}, false
-for _, id in ipairs(ids) do
+local plain, others, done = {}, false, 0
+
+local function move(id)
   local key = B .. id
   local h = rc('HMGET', key, 'name', 'priority', 'parentKey')
   -- An id without a job is dropped: a worker could do nothing with it.
@@ -28,7 +29,16 @@ for _, id in ipairs(ids) do
     end
   end
 end
-L.bulk('ZREM', set, ids)
-L.bulk('LPUSH', L.wait_key(B, paused), plain)
+
+L.guarded(function()
+  for i, id in ipairs(ids) do
+    done = i
+    move(id)
+  end
+  L.bulk('LPUSH', L.wait_key(B, paused), plain)
+  L.bulk('ZREM', set, ids)
+end, function()
+  for i = 1, done do L.unplace(B, ids[i], state) end
+end)
 if others or #plain > 0 then L.wake(B, blocked) end
 return #ids

@@ -53,16 +53,16 @@ if n == 1 and kinds == 'c' and A[11] ~= '0' and meta[4] and not again then
       kin = rc('EXISTS', key .. ':dependencies', key .. ':unsuccessful', delayed)
     end
     if kin > 0 then later = rc('ZRANGE', delayed, 0, 0, 'WITHSCORES')[2] end
-    if kin == (later and 1 or 0) and rc('LREM', active, -1, id) == 1 then
-      rc('SREM', B .. 'stalled', id)
-      if count == 0 then
-        rc('DEL', lock, key)
-      else
-        rc('DEL', lock)
+    if kin == (later and 1 or 0) and rc('LPOS', active, id, 'RANK', -1) then
+      if count ~= 0 then
         rc('HSET', key, 'returnvalue', value, 'finishedOn', now, 'atm', '1')
         rc('ZADD', B .. 'completed', now, id)
       end
       rc('XADD', events, 'MAXLEN', '~', meta[4], '*', 'event', 'completed', 'jobId', id, 'returnvalue', value, 'prev', 'active')
+      if count == 0 then rc('DEL', key) end
+      rc('LREM', active, -1, id)
+      rc('SREM', B .. 'stalled', id)
+      rc('DEL', lock)
       completed = 1
       if count > 0 or age > 0 then cold().retain(B, 'completed', now, count, age, limit, 1) else first = later end
     end
@@ -98,47 +98,81 @@ if n > completed then
     r = r + 2
   end
 
-  -- Takes the n ids of a table out of `active`, of which `tail` was popped. Jobs of one batch often are the tail of the list: what else
-  -- was in it is put back. What is not there is looked for, or filtered out of the whole list if that is much. Those that were found
-  -- leave the table, which is of ids and places. Returns how many were not.
-  local function leave_active(at, n, tail)
-    if n == 1 and not tail then
-      local id = next(at)
-      if rc('LREM', active, -1, id) == 0 then return 1 end
-      at[id] = nil
-      return 0
+  -- Which of the jobs are in `active`. Those of one call often are the end of the list, in the order in which they were taken: `exact`.
+  -- Else `here` has the ids that are there.
+  local tail = rc('LRANGE', active, -n, -1)
+  local exact, here = #tail == n, nil
+  for i = 1, exact and n or 0 do
+    if tail[n + 1 - i] ~= id_of[i] then
+      exact = false
+      break
     end
-    local left = n
-    local function others(list, first, last, step) -- those of a list that are not to leave, and how many
-      local rest, t = {}, 0
-      for i = first, last, step do
-        local id = list[i]
-        if at[id] then
-          at[id], left = nil, left - 1
-        else
-          t = t + 1
-          rest[t] = id
-        end
+  end
+  if not exact then
+    local missing, m = {}, 0
+    here = {}
+    for i = 1, #tail do here[tail[i]] = true end
+    for i = 1, n do
+      if not here[id_of[i]] then
+        m = m + 1
+        missing[m] = id_of[i]
       end
-      return rest, t
     end
-    tail = tail or rc('RPOP', active, n) or {}
-    local rest, t = others(tail, #tail, 1, -1)
-    if t > 0 then rc('RPUSH', active, unpack(rest)) end
-    if left > 12 then
+    if m > 12 then
       local all = rc('LRANGE', active, 0, -1)
-      rest, t = others(all, 1, #all, 1)
-      rc('DEL', active)
-      for i = 1, t, 1000 do rc('RPUSH', active, unpack(rest, i, min(i + 999, t))) end
-    elseif left > 0 then
-      for id in pairs(at) do
-        if rc('LREM', active, -1, id) == 1 then at[id], left = nil, left - 1 end
+      for i = 1, #all do here[all[i]] = true end
+    else
+      for i = 1, m do
+        if rc('LPOS', active, missing[i], 'RANK', -1) then here[missing[i]] = true end
       end
     end
-    return left
+  end
+  -- What is done at the end, when each job has its new place: keys that are deleted, ids that leave `active` and the set of those that may
+  -- have stalled, locks that are released. So a stop leaves every job in a state, and its lock says that it is to be settled again.
+  local gone, leaving, leave, free, locks_left = {}, {}, 0, {}, {}
+
+  local function append(to, from, n)
+    local k = #to
+    for i = 1, n do to[k + i] = from[i] end
   end
 
-  -- Tells a parent the results of its children first to last. Returns whether it waited for any of them.
+  local function in_steps(cmd, key, list)
+    for i = 1, #list, 1000 do
+      if key then rc(cmd, key, unpack(list, i, min(i + 999, #list))) else rc(cmd, unpack(list, i, min(i + 999, #list))) end
+    end
+  end
+
+  -- Takes the jobs that leave out of `active`: off its end, one by one if they are few of many, or by putting another list in its place.
+  local function leave_active()
+    if leave == #tail then
+      local others = false
+      for i = 1, exact and 0 or leave do others = others or not leaving[tail[i]] end
+      if not others then return rc('LTRIM', active, 0, -leave - 1) end
+    end
+    local len = rc('LLEN', active)
+    if len > 16 * leave or leave < 3 then
+      for id in pairs(leaving) do rc('LREM', active, -1, id) end
+      return
+    end
+    local rest, r, all = {}, 0, rc('LRANGE', active, 0, -1)
+    for i = 1, #all do
+      if not leaving[all[i]] then
+        r = r + 1
+        rest[r] = all[i]
+      end
+    end
+    if r == 0 then return rc('DEL', active) end
+    local other = B .. 'gen:active'
+    if rc('RPUSH', other, unpack(rest, 1, min(r, 1000))) > min(r, 1000) then -- one was left by a call that was stopped
+      rc('DEL', other)
+      rc('RPUSH', other, unpack(rest, 1, min(r, 1000)))
+    end
+    for i = 1001, r, 1000 do rc('RPUSH', other, unpack(rest, i, min(i + 999, r))) end
+    rc('RENAME', other, active)
+  end
+
+  -- Tells a parent the results of its children first to last. Returns those that it waited for, or nil. They are taken off what it waits
+  -- for when it was released, if that is due: a stop before leaves the parent waiting for them, and they are settled again.
   local function told_parent(parent, keys, values, first, last)
     local pending = rc('SMISMEMBER', parent .. ':dependencies', unpack(keys, first, last))
     local left, done, d = {}, {}, 0
@@ -148,10 +182,9 @@ if n > completed then
         left[d], done[2 * d - 1], done[2 * d] = keys[j], keys[j], values[j]
       end
     end
-    if d == 0 then return false end
-    rc('SREM', parent .. ':dependencies', unpack(left))
+    if d == 0 then return nil end
     rc('HSET', parent .. ':processed', unpack(done))
-    return true
+    return left
   end
 
   -- Completes v jobs in bulk, if they are kept; writes their events in any case. `made` has, by id, the attempts of those that made more
@@ -172,15 +205,19 @@ if n > completed then
     end
     local i = 1
     while i <= v do
-      local parent, last, told = parents and parents[i], parents and i or v, false
+      local parent, last, told = parents and parents[i], parents and i or v, nil
       if parent then
         while last < v and parents[last + 1] == parent do last = last + 1 end
         told = told_parent(parent, keys, values, i, last)
       end
       for j = i, last do
-        if told and j == last and rc('SCARD', parent .. ':dependencies') == 0 then
-          cold().meta = meta
-          L.tell_ready_parent(parent, links[j], tonumber(now))
+        if told and j == last then
+          local ready = rc('SCARD', parent .. ':dependencies') == #told
+          if ready then
+            cold().meta, L.leaving = meta, leave
+            L.tell_ready_parent(parent, links[j], tonumber(now))
+          end
+          rc('SREM', parent .. ':dependencies', unpack(told))
         end
         if j < v then
           rc('XADD', events, '*', 'event', 'completed', 'jobId', ids[j], 'returnvalue', values[j], 'prev', 'active')
@@ -211,61 +248,39 @@ if n > completed then
     return plain, parents, links
   end
 
-  -- Completes the m jobs from a place on, which are plain ones, or children: the same as below, without what others need. If one of them
-  -- is there twice nothing is done, but that the end of `active` was popped, which is returned.
+  -- Completes the m jobs from a place on, which are plain ones, or children: the same as below, without what others need. Returns whether
+  -- it did: not if one of them is there twice.
   local function settle_plain(low, m, keys, locks, parents, links)
-    local tail = rc('RPOP', active, m) or {}
-    local ids, before, i, gone = tail, low - 1, 1
-    while i <= m and tail[i] == id_of[before + i] do i = i + 1 end
-    if i <= m then -- they are not the end of the list, or not in this order
+    local ids, values, v, before = {}, {}, 0, low - 1
+    if not exact then
       local at = {}
-      ids = {}
       for j = 1, m do
         local id = id_of[before + j]
-        if at[id] then return tail end
-        ids[j], at[id] = id, j
+        if at[id] then return false end
+        at[id] = true
       end
-      if leave_active(at, m, tail) > 0 then gone = at end
     end
-    rc('SREM', B .. 'stalled', unpack(ids))
-    local values, v = {}, 0
     for i = 1, m do
-      if gone and gone[ids[i]] then -- it was not there: it loses its lock, and nothing else is done
-        refuse(before + i, -3)
-      else
+      local id = id_of[before + i]
+      if exact or here[id] then
         v = v + 1
-        values[v] = value_of[before + i]
-        if gone then
-          ids[v], keys[v] = ids[i], keys[i]
+        ids[v], values[v] = id, value_of[before + i]
+        if v < i then
+          keys[v] = keys[i]
           if parents then parents[v], links[v] = parents[i], links[i] end
         end
-        if count == 0 then locks[m + v] = keys[v] end
+      else -- it is not there: it loses its lock, and nothing else is done
+        refuse(before + i, -3)
+        free[#free + 1] = id
       end
     end
-    rc('DEL', unpack(locks))
+    leave = leave + v
     if v > 0 then complete(ids, keys, values, v, nil, parents, links) end
-  end
-
-  -- Refuses the jobs of a table, which were not in `active`: they lose their lock, and nothing else is done. They leave the v jobs that are
-  -- completed in bulk, of which it returns how many are left, and those that are settled one by one.
-  local function refuse_lost(at, low, high, ids, keys, values, v)
-    local w, t, lost = 0, 0, {}
-    for i = 1, v do
-      if not at[ids[i]] then
-        w = w + 1
-        ids[w], keys[w], values[w] = ids[i], keys[i], values[i]
-      end
-    end
-    for _, i in pairs(at) do lost[i] = true end
-    for i = low, high do if lost[i] then refuse(i, -3) end end
-    for i = 1, s do
-      if not lost[single[i]] then
-        t = t + 1
-        single[t] = single[i]
-      end
-    end
-    s = t
-    return w
+    if count == 0 then append(gone, keys, v) end
+    if not exact or m < n then for i = 1, v do leaving[ids[i]] = true end end
+    append(free, ids, v)
+    append(locks_left, locks, m)
+    return true
   end
 
   -- Settles in bulk what can be of the jobs in some places, and notes the others in `single`. Lua puts no more than some thousands of
@@ -287,20 +302,19 @@ if n > completed then
     local more = rc('EXISTS', unpack(kin)) > 0
     local families = pure and not more -- children are completed in bulk: no job of the call may be the parent of another
 
-    local plain, tail = 0
+    local plain = 0
     if alike and not more then
       local parents, links
       plain, parents, links = plain_ones(low, high - low + 1, keys, held)
       if plain > high - low then
-        tail = settle_plain(low, plain, keys, locks, parents, links)
-        if not tail then return end
+        if settle_plain(low, plain, keys, locks, parents, links) then return end
       end
       if parents then plain = 0 end -- what is known of children is asked for again
     end
 
-    -- The places of those that leave `active`; of whose locks are released; and of what can be done in bulk. The lists of keys and locks
-    -- close up over those that fall out.
-    local at, l, free, u = {}, 0, {}, 0
+    -- Those that leave `active`, locks that are released before the jobs get a new place, and what can be done in bulk: the list of keys
+    -- closes up over those that fall out.
+    local at, first_locks, f = {}, {}, 0
     local ids, values, made, v = {}, {}, {}, 0
     local parents, links = {}, {}
     for i = low, high do
@@ -313,12 +327,18 @@ if n > completed then
       local len = j <= plain and usual or rc('HLEN', key)
       if len == 0 then
         refuse(i, -1)
-      elseif at[id] or seen[id] or kind == 112 -- p
+      elseif at[id] then -- it was settled a moment ago
+        refuse(i, count == 0 and kind_of[at[id]] == 99 and -1 or own == '0' and -3 or -2)
+      elseif seen[id] or kind == 112 -- p
         or more and (kind == 99 or kind == 107) and rc('EXISTS', key .. ':dependencies', key .. ':unsuccessful') > 0 then -- c, k
         s = s + 1
         single[s], alone[i], seen[id] = i, true, true
       elseif own ~= '0' and held[j] ~= own then
         refuse(i, held[j] and -6 or -2)
+      elseif not exact and not here[id] then -- it loses its lock, and nothing else is done but to note why it failed
+        if kind == 102 or kind == 114 or kind == 100 then cold().note_failure(key, value_of[i], A[x], A[x + 1]) end -- f, r, d
+        refuse(i, -3)
+        if own ~= '0' then free[#free + 1], locks_left[#locks_left + 1] = id, locks[j] end
       else
         local bulk = kind == 99
         if bulk and len ~= usual then
@@ -341,11 +361,16 @@ if n > completed then
           s = s + 1
           single[s] = i
         end
-        l = l + 1
-        at[id] = i
+        at[id], leaving[id], leave = i, true, leave + 1
         if own ~= '0' then
-          u = u + 1
-          locks[u], free[u] = locks[j], id
+          free[#free + 1] = id
+          -- A job that will run again and is stopped here is found stalled. One that is finished is settled again.
+          if kind == 99 or kind == 107 or kind == 102 then -- c, k, f
+            locks_left[#locks_left + 1] = locks[j]
+          else
+            f = f + 1
+            first_locks[f] = locks[j]
+          end
         end
       end
     end
@@ -366,17 +391,13 @@ if n > completed then
       table.sort(single)
     end
 
-    if l > 0 and leave_active(at, l, tail) > 0 then v = refuse_lost(at, low, high, ids, keys, values, v) end
-    if u > 0 then rc('SREM', B .. 'stalled', unpack(free)) end
+    if f > 0 then rc('DEL', unpack(first_locks)) end
     if count == 0 then
-      for i = 1, v do
-        local key = keys[i]
-        locks[u + i] = key
-        if more then rc('DEL', key .. ':logs', key .. ':processed', key .. ':failed') end
+      append(gone, keys, v)
+      if more then
+        for i = 1, v do append(gone, {keys[i] .. ':logs', keys[i] .. ':processed', keys[i] .. ':failed'}, 3) end
       end
-      u = u + v
     end
-    if u > 0 then rc('DEL', unpack(locks, 1, u)) end
     if v > 0 then
       local p, k
       if next(parents) then
@@ -394,6 +415,7 @@ if n > completed then
   for low = 1, n, 250 do settle_bulk(low, min(low + 249, n)) end
   if completed > 0 and (count > 0 or age > 0) then cold().retain(B, 'completed', now, count, age, limit, completed) end
   if s > 0 then
+    cold().leaving = leave
     local first, back = {}, {}
     for j = 1, s do table.insert(kind_of[single[j]] == 119 and back or first, single[j]) end -- w
     for j = #back, 1, -1 do first[#first + 1] = back[j] end
@@ -411,6 +433,13 @@ if n > completed then
         others = others + 1
       end
     end
+  end
+  if leave > 0 or free[1] then
+    in_steps('DEL', nil, gone)
+    if leave > 0 then leave_active() end
+    if free[1] then in_steps('SREM', B .. 'stalled', free) end
+    in_steps('DEL', nil, locks_left)
+    if L then L.leaving = nil end
   end
   if again then r = cold().forgive(B, kind_of, id_of, token_of, value_of, refused, r, extra, now, count, age) end
 end
@@ -481,19 +510,15 @@ if want > 0 then
   while want > 0 and (not room or room > 0) do
     local ask, short = min(want, 250, room or want), false
     local moved = ask == 1 and rc('RPOPLPUSH', B .. 'wait', active) -- is in `active` already
-    local ids = ask == 1 and {moved or nil} or rc('RPOP', B .. 'wait', ask) or {}
+    local ids = moved and {moved} or ask > 1 and rc('LRANGE', B .. 'wait', -ask, -1) or {}
     local g = #ids
-    local w = g -- of which that many waited without a priority
+    local w, waited, best = g, moved and 0 or g, nil -- w of them waited without a priority
+    for i = 1, math.floor(g / 2) do ids[i], ids[g + 1 - i] = ids[g + 1 - i], ids[i] end -- the next one is at the right end
     if g < ask then
-      local best = rc('ZPOPMIN', B .. 'prioritized', ask - g)
-      if #best < 2 * (ask - g) then
-        short = true
-        rc('DEL', B .. 'pc')
-      end
-      for i = 1, #best, 2 do
-        g = g + 1
-        ids[g] = best[i]
-      end
+      best = rc('ZRANGE', B .. 'prioritized', 0, ask - g - 1)
+      short = #best < ask - g
+      for i = 1, #best do ids[g + i] = best[i] end
+      g = g + #best
     end
     for i = g, 1, -1 do
       if byte(ids[i]) == 48 and byte(ids[i], 2) == 58 then -- '0:...', the marker of a very old version
@@ -504,9 +529,34 @@ if want > 0 then
     end
     local counted = 0
     g = #ids
-    if g > 0 and not moved then rc('LPUSH', active, unpack(ids)) end
+    if not moved then
+      if g > 0 then rc('LPUSH', active, unpack(ids)) end
+      local r = waited > 0 and redis.pcall('LTRIM', B .. 'wait', 0, -waited - 1)
+      if best and best[1] and not (type(r) == 'table' and r.err) then
+        r = redis.pcall('ZREM', B .. 'prioritized', unpack(best))
+        if type(r) == 'table' and r.err then g = #best end -- the others have left their list
+      end
+      if type(r) == 'table' and r.err then -- they stay where they were
+        for i = #ids, #ids - g + 1, -1 do redis.pcall('LREM', active, 1, ids[i]) end
+        error(r.err, 0)
+      end
+      if short then rc('DEL', B .. 'pc') end
+    end
+    local lens, k, plain = {}, 0, w
     for i = 1, g do
       local id = ids[i]
+      local len = rc('HLEN', B .. id)
+      if len > 0 then
+        k = k + 1
+        ids[k], lens[k] = id, len
+      else -- an id without a job
+        rc('LREM', active, 1, id)
+        if i <= plain then w = w - 1 end
+      end
+    end
+    g = k
+    for i = 1, g do
+      local id, len, h = ids[i], lens[i], nil
       local key = B .. id
       if locked then
         local lock = key .. ':lock'
@@ -517,7 +567,6 @@ if want > 0 then
         end
       end
       rc('XADD', events, '*', 'event', 'active', 'jobId', id, 'prev', 'waiting')
-      local len, h = rc('HLEN', key)
       if i > w then
         h = false
       elseif len == 6 then -- what every job has: these, and delay and priority, which mean nothing for one that waits

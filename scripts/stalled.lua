@@ -1,4 +1,5 @@
--- lib: waiting marker events counter
+-- lib: waiting marker events counter move
+-- lazy: finish
 -- Puts jobs whose lock is gone back to wait, and marks the active ones to be looked at next time.
 -- KEYS  1 a key of the queue
 -- ARGV  1 base  2 mode  3 now (ms)  4 time in which only one call does anything (ms)  5 how often a job may stall
@@ -19,17 +20,28 @@ local function recover(id)
   local key = B .. id
   local times = L.count_up(key, 'stc')
   if times > tonumber(ARGV[5]) and not scheduled(key) then rc('HSET', key, 'defa', 'job stalled more than allowable limit') end
+  L.leaving = 1
   local paused, blocked = L.blocked(B)
-  rc('RPUSH', L.wait_key(B, paused), id)
+  L.leaving = nil
+  L.guarded(function()
+    rc('RPUSH', L.wait_key(B, paused), id)
+    rc('LREM', active, 1, id)
+  end, function() L.unplace(B, id, '') end)
   L.wake(B, blocked)
   L.emit(B, 'waiting', 'jobId', id, 'prev', 'active')
   L.emit(B, 'stalled', 'jobId', id)
   recovered[#recovered + 1] = id
 end
 
+-- A job without a lock that has another place too: a call that moved it was stopped before it left `active`. One that is finished is
+-- finished once more for its parent and its deduplication id, which may not know of it.
+local function moved_on(id, state)
+  if state == 'completed' or state == 'failed' then cold().conclude(B, id, state, tonumber(ARGV[3])) end
+  rc('LREM', active, 0, id)
+end
+
 local marked = rc('SMEMBERS', B .. 'stalled')
 table.sort(marked) -- the order of a set differs from server to server
-if #marked > 0 then rc('DEL', B .. 'stalled') end
 for low = 1, #marked, 500 do
   local high, locks = math.min(low + 499, #marked), {}
   for i = low, high do locks[i - low + 1] = B .. marked[i] .. ':lock' end
@@ -38,12 +50,20 @@ for low = 1, #marked, 500 do
     local id = marked[i]
     if string.sub(id, 1, 2) == '0:' then -- the marker of a very old version
       rc('LREM', active, 1, id)
-    elseif not held[i - low + 1] and rc('LREM', active, 1, id) == 1 then
-      recover(id)
+    elseif not held[i - low + 1] and rc('LPOS', active, id) then
+      local state = L.placed(B, id)
+      if rc('EXISTS', B .. id) == 0 then
+        rc('LREM', active, 0, id) -- an id without a job
+      elseif state then
+        moved_on(id, state)
+      else
+        recover(id)
+      end
     end
   end
 end
 
+if #marked > 0 then rc('DEL', B .. 'stalled') end
 local all = rc('LRANGE', active, 0, -1)
 for i = 1, #all, 1000 do rc('SADD', B .. 'stalled', unpack(all, i, math.min(i + 999, #all))) end
 return recovered

@@ -39,6 +39,7 @@ var conditions = map[string]func(*Record) bool{
 	"markerEndsFetch":       markerEndsFetch,
 	"deferredFailureCounts": deferredFailureCounts,
 	"stalledInSetOrder":     stalledInSetOrder,
+	"stalledAndWaiting":     stalledAndWaiting,
 	"priorityForgotten":     priorityForgotten,
 	"delayForgotten":        delayForgotten,
 	"ghostMoved":            ghostMoved,
@@ -277,6 +278,13 @@ func deferredFailureCounts(r *Record) bool {
 func stalledInSetOrder(r *Record) bool {
 	var ids []string
 	return json.Unmarshal(r.Reply, &ids) == nil && !slices.IsSorted(ids)
+}
+
+// stalledAndWaiting: a job without a lock was active and waited, too.
+func stalledAndWaiting(r *Record) bool {
+	return slices.ContainsFunc(r.was("stalled").Set, func(id string) bool {
+		return r.was(id+":lock").Type == "" && r.was("active").has(id) && (r.was("wait").has(id) || r.was("paused").has(id))
+	})
 }
 
 // moved are the jobs that an operation took out of a state in bulk, or the one

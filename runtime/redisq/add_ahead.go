@@ -76,7 +76,7 @@ func readStep(ctx context.Context, queue string, jobs []intake, added []storage.
 
 // sendAhead sends steps on one connection and waits for all answers.
 func (s *Store) sendAhead(ctx context.Context, b string, jobs []intake, ends []int) ([]*redis.Cmd, []mark) {
-	sc, pipe := script("add"), s.client.Pipeline()
+	sc, pipe := s.script("add"), s.client.Pipeline()
 	cmds, marks := make([]*redis.Cmd, len(ends)), make([]mark, len(ends))
 	from := 0
 	for i, end := range ends {

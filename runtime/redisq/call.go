@@ -73,7 +73,7 @@ func runAt[C redis.Cmder](ctx context.Context, s *Store, make func(context.Conte
 
 // runReady is runWith for a queue whose keys begin with b.
 func runReady[C redis.Cmder](ctx context.Context, s *Store, make func(context.Context, ...any) C, name, b string, args []any) (C, error) {
-	sc := script(name)
+	sc := s.script(name)
 	var cmd C
 	err := s.retry(ctx, func() (bool, error) {
 		m := &mark{text: s.mode}

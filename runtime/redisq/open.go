@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
+	"github.com/bullmq-gen/bullmq-gen/scripts"
 )
 
 // DefaultPrefix is what the keys of all queues begin with, here and in Node,
@@ -35,6 +36,7 @@ type Store struct {
 
 	closeOnce sync.Once
 	closeErr  error
+	script    func(name string) *scripts.Script
 }
 
 // Option changes how a Store works.
@@ -108,7 +110,7 @@ func withoutURL(err error) string {
 // or a *redis.ClusterClient, with any options. A few connections for blocking
 // calls are opened beside its pool, with the same options.
 func New(client redis.UniversalClient, opts ...Option) (*Store, error) {
-	s := &Store{client: client, prefix: DefaultPrefix, mode: "6", log: slog.Default(), now: time.Now, calls: newUnderway()}
+	s := &Store{client: client, prefix: DefaultPrefix, mode: "6", log: slog.Default(), now: time.Now, calls: newUnderway(), script: script}
 	switch c := client.(type) {
 	case *redis.Client:
 		if c == nil {

@@ -407,22 +407,22 @@ func TestDrainedIsToldOnceAndWhenItIsSo(t *testing.T) {
 	})
 }
 
-func TestTakenIDWithoutAJobIsMissing(t *testing.T) {
+// Somebody deleted the job: no worker can do anything with its id.
+func TestAnIDWithoutAJobIsDroppedWhenItIsTaken(t *testing.T) {
 	t.Parallel()
 	onServers(t, nil, func(b *bench) {
-		b.do("lpush", "bull:q:wait", "ghost")
+		b.do("rpush", "bull:q:wait", "ghost")
+		b.do("zadd", "bull:q:prioritized", 1, "ghost2")
 		b.waiting("q", "wait", "1")
-		jobs := b.mustSettle(settleAt(2)).Jobs
-		require.Equal(t, []string{"ghost", "1"}, idsOf(jobs))
-		require.True(t, jobs[0].Missing)
-		require.False(t, jobs[1].Missing)
-
-		st := settledAs(storage.Failed, "ghost")
-		st.Keep.Remove = true
-		b.settleAll(settleAt(0, st))
-		require.False(t, b.exists("q", "ghost"), "failing it without keeping it leaves nothing")
-		require.False(t, b.exists("q", "failed"))
-		require.Equal(t, []string{"1"}, b.list("q", "active"))
+		require.Empty(t, b.mustSettle(settleAt(1)).Jobs[1:])
+		b.waiting("q", "wait", "2")
+		b.do("rpush", "bull:q:wait", "ghost")
+		require.Equal(t, []string{"2"}, idsOf(b.mustSettle(settleAt(3)).Jobs))
+		for _, id := range []string{"ghost", "ghost2"} {
+			require.False(t, b.exists("q", id), id)
+			require.False(t, b.exists("q", id+":lock"), id)
+		}
+		require.Equal(t, []string{"1", "2"}, b.list("q", "active"))
 	})
 }
 

@@ -24,7 +24,7 @@ function L.forgive(b, kinds, ids, tokens, values, refused, r, extra, now, count,
   local left = 0
   for j = 1, r, 2 do
     local i, code = refused[j], refused[j + 1]
-    local gone = code == -1 or code == -2 or code == -6 or code == -3 and tokens[i] == '0'
+    local gone = code == -1 or code == -2 or code == -6 or code == -3
     if not gone or not settled_before(b, string.char(kinds[i]), ids[i], values[i], extra[i], now, count, age) then
       refused[left + 1], refused[left + 2] = i, code
       left = left + 2

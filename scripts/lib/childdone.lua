@@ -21,10 +21,19 @@ function L.tell_ready_parent(pkey, parent, now)
   if pb .. pid == pkey then L.release_waiting_parent(pb, pid, now) else L.release_parent(pb, pid, now) end
 end
 
+-- Releases a parent that waits for `key` alone, and then takes that off what it waits for: a stop before leaves it waiting for it.
+local function done(key, pkey, pb, pid, now)
+  local set = pkey .. ':dependencies'
+  if pb .. pid == pkey and rc('SCARD', set) == 1 then L.release_waiting_parent(pb, pid, now) end
+  rc('SREM', set, key)
+  if pb .. pid ~= pkey then L.release_parent(pb, pid, now) end
+end
+
 function L.child_completed(key, pkey, parent, value, now)
-  if rc('SREM', pkey .. ':dependencies', key) == 0 then return end
+  if rc('SISMEMBER', pkey .. ':dependencies', key) == 0 then return end
   rc('HSET', pkey .. ':processed', key, value)
-  L.tell_parent(pkey, parent, now)
+  local pb, pid = place(pkey, parent)
+  done(key, pkey, pb, pid, now)
 end
 
 -- Lets the parent fail when a worker takes it next. One that waits for its children, or for its time, is made to wait for a worker.
@@ -32,12 +41,12 @@ local function fail_parent(key, pkey, pb, pid, now)
   rc('ZADD', pkey .. ':unsuccessful', now, key)
   if rc('EXISTS', pkey) == 0 then return end
   local why = 'child ' .. key .. ' failed'
-  if rc('ZREM', pb .. 'waiting-children', pid) == 1 then
+  if rc('ZSCORE', pb .. 'waiting-children', pid) then
     rc('HSET', pkey, 'defa', why)
-    L.move_parent(pb, pid, now)
-  elseif rc('ZREM', pb .. 'delayed', pid) == 1 then
+    L.move_parent_from('waiting-children', pb, pid, now)
+  elseif rc('ZSCORE', pb .. 'delayed', pid) then
     rc('HSET', pkey, 'delay', '0', 'defa', why)
-    L.move_parent(pb, pid, now)
+    L.move_parent_from('delayed', pb, pid, now)
   elseif not rc('ZSCORE', pb .. 'failed', pid) then
     rc('HSET', pkey, 'defa', why)
   end
@@ -46,12 +55,15 @@ end
 -- Without a policy the parent goes on waiting.
 function L.child_failed(key, pkey, parent, reason, now)
   local pb, pid, policy = place(pkey, parent)
-  if not policy or rc('SREM', pkey .. ':dependencies', key) == 0 then return end
-  if policy == 'fpof' then return fail_parent(key, pkey, pb, pid, now) end
-  if policy == 'cpof' then
-    rc('HSET', pkey .. ':failed', key, reason)
-    return L.release_waiting_parent(pb, pid, now)
+  local set = pkey .. ':dependencies'
+  if not policy or rc('SISMEMBER', set, key) == 0 then return end
+  if policy == 'cpof' or policy == 'idof' then rc('HSET', pkey .. ':failed', key, reason) end
+  if policy == 'fpof' then
+    fail_parent(key, pkey, pb, pid, now)
+  elseif policy == 'cpof' then
+    L.release_waiting_parent(pb, pid, now)
+  else
+    return done(key, pkey, pb, pid, now)
   end
-  L.release_parent(pb, pid, now)
-  if policy == 'idof' then rc('HSET', pkey .. ':failed', key, reason) end
+  rc('SREM', set, key)
 end

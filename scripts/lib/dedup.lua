@@ -55,7 +55,8 @@ end
 local function replace(b, d, job)
   local cur = rc('GET', d.key)
   if not cur then return hold(d, job.id) end
-  if not owns(b, d, cur) or rc('ZREM', b .. 'delayed', cur) == 0 then
+  local score = rc('ZSCORE', b .. 'delayed', cur)
+  if not score or not owns(b, d, cur) then
     if take_over(b, d, job, cur) then return nil end
     keep_next(b, d, job, cur)
     return cur
@@ -63,7 +64,8 @@ local function replace(b, d, job)
   local key = b .. cur
   -- A holder may have got a parent since: it must not wait for a job that is gone.
   L.detach(b, key, rc('HGET', key, 'parentKey'), false, job.now)
-  L.delete_job(key)
+  rc('ZREM', b .. 'delayed', cur)
+  d.replaced, d.score = cur, score -- it is deleted when the new one is stored
   L.emit(b, 'removed', 'jobId', cur, 'prev', 'delayed')
   emit_hit(b, d, job.id, cur)
   rc('DEL', d.next)

@@ -1,4 +1,4 @@
--- needs: waiting delayed marker events
+-- needs: waiting delayed marker events move
 -- What becomes of a deduplication id when the job that holds it is finished.
 
 -- A number of the options, as text.
@@ -13,7 +13,7 @@ local function start_next(b, deid, kept, now)
   local id = kept.jid or int(counter)
   local key = b .. id
   -- An id that its producer chose may have been taken since: that job stays as it is.
-  if rc('EXISTS', key) == 1 then return L.emit_capped(b, 'duplicated', 'jobId', id) end
+  if rc('EXISTS', key) == 1 and (rc('HGET', key, 'deid') ~= deid or L.placed(b, id)) then return L.emit_capped(b, 'duplicated', 'jobId', id) end
   local ok, opts = pcall(cjson.decode, kept.opts or '')
   if not ok or type(opts) ~= 'table' then opts = {} end
   local de = type(opts.de) == 'table' and opts.de or {}
@@ -48,6 +48,6 @@ function L.finish_dedup(b, id, deid, now)
   if #h == 0 then return end
   local kept = {}
   for i = 1, #h, 2 do kept[h[i]] = h[i + 1] end
-  rc('DEL', next_key)
   start_next(b, deid, kept, now)
+  rc('DEL', next_key)
 end

@@ -1,4 +1,4 @@
--- needs: waiting marker events
+-- needs: waiting marker events move
 -- Delayed jobs: score = due ms * 4096 + place inside that millisecond.
 
 -- The score that puts a job behind those that are due in the same millisecond.
@@ -21,14 +21,22 @@ function L.promote_due(b, now, paused, blocked)
   local due = rc('ZRANGEBYSCORE', b .. 'delayed', 0, int((now + 1) * 4096 - 1), 'LIMIT', 0, 1000)
   local n = #due
   if n == 0 then return 0 end
-  rc('ZREM', b .. 'delayed', unpack(due))
-  for i = 1, n do
-    local id = due[i]
-    local key = b .. id
-    L.add_waiting(b, id, rc('HGET', key, 'priority'), false, paused, true)
-    L.emit(b, 'waiting', 'jobId', id, 'prev', 'delayed')
-    rc('HSET', key, 'delay', '0')
-  end
+  local moved = 0
+  L.guarded(function()
+    for i = 1, n do
+      local id = due[i]
+      local key = b .. id
+      if rc('EXISTS', key) == 1 then -- an id without a job is dropped
+        moved = i
+        L.add_waiting(b, id, rc('HGET', key, 'priority'), false, paused, true)
+        L.emit(b, 'waiting', 'jobId', id, 'prev', 'delayed')
+        rc('HSET', key, 'delay', '0')
+      end
+    end
+    rc('ZREM', b .. 'delayed', unpack(due))
+  end, function()
+    for i = 1, moved do L.unplace(b, due[i], 'delayed') end
+  end)
   L.wake(b, blocked)
   return n
 end

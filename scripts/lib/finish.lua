@@ -55,23 +55,32 @@ local function drop_steps(key)
   L.bulk('HDEL', key, steps)
 end
 
--- Finishes a job that has left `active`. State is 'completed' or 'failed', value its result or its reason; a failed one that made
+-- Finishes a job that is about to leave `active`. State is 'completed' or 'failed', value its result or its reason; a failed one that made
 -- `attempts` attempts is reported as exhausted. Count 0 removes it at once.
 function L.finish(b, id, state, now, value, attempts, count, age, limit)
   local key, failed = b .. id, state == 'failed'
   L.trim_events(b)
-  local h = rc('HMGET', key, 'parentKey', 'parent', 'deid', 'gen:steps')
+  local h = rc('HMGET', key, 'parentKey', 'parent', 'deid', 'gen:steps', 'finishedOn', 'atm')
   if h[3] then L.finish_dedup(b, id, h[3], now) end
   if h[1] and h[1] ~= '' then (failed and L.child_failed or L.child_completed)(key, h[1], h[2], value, now) end
-  local made = L.count_up(key, 'atm')
+  -- A call that was stopped and is made again counts the attempt once.
+  local made = h[5] == now and tonumber(h[6]) or L.count_up(key, 'atm')
   if count == 0 then
     L.remove_job(b, id, false, now, true)
   else
-    rc('ZADD', b .. state, now, id)
     rc('HSET', key, failed and 'failedReason' or 'returnvalue', value, 'finishedOn', now)
+    rc('ZADD', b .. state, now, id)
     if failed then rc('HDEL', key, 'defa') elseif h[4] then drop_steps(key) end
     L.retain(b, state, now, count, age, limit, 1)
   end
   L.emit(b, state, 'jobId', id, failed and 'failedReason' or 'returnvalue', value, 'prev', 'active')
   if failed and made >= attempts then L.emit(b, 'retries-exhausted', 'jobId', id, 'attemptsMade', int(made)) end
+end
+
+-- Tells those who wait for a finished job how it ended, if they do not know.
+function L.conclude(b, id, state, now)
+  local key, failed = b .. id, state == 'failed'
+  local h = rc('HMGET', key, 'parentKey', 'parent', 'deid', failed and 'failedReason' or 'returnvalue')
+  if h[3] then L.finish_dedup(b, id, h[3], now) end
+  if h[1] and h[1] ~= '' then (failed and L.child_failed or L.child_completed)(key, h[1], h[2], h[4] or 'null', now) end
 end

@@ -1,4 +1,4 @@
--- needs: run delayed dedup duplicate
+-- needs: run delayed dedup duplicate move jobkeys
 -- Adding a job of any kind, to a queue as `L.intake` makes it.
 
 -- `int` for many numbers: '%d' takes a third of the time of '%.0f', and is right where C has a `long` of 64 bits.
@@ -83,6 +83,29 @@ local function yields(q, there, job, d, defer)
   return L.dedup(q.b, d, job), 1
 end
 
+-- Deletes the jobs that others took the place of.
+function L.drop_replaced(q)
+  for id in pairs(q.old) do L.delete_job(q.b .. id) end
+  q.old = {}
+end
+
+-- Takes back what a call that fails has stored. Whatever fails is passed over.
+function L.undo_intake(q)
+  for _, m in ipairs(q.made) do
+    local key = q.b .. m.id
+    L.unplace(q.b, m.id)
+    redis.pcall('ZREM', q.b .. 'waiting-children', m.id)
+    if m.pkey then redis.pcall('SREM', m.pkey .. ':dependencies', key) end
+    redis.pcall('DEL', key)
+    if m.dedup and redis.pcall('GET', m.dedup.key) == m.id then redis.pcall('DEL', m.dedup.key) end
+  end
+  for id, score in pairs(q.old) do
+    redis.pcall('ZADD', q.b .. 'delayed', score, id)
+    local deid = redis.pcall('HGET', q.b .. id, 'deid')
+    if type(deid) == 'string' then redis.pcall('SET', q.b .. 'de:' .. deid, id, 'NX') end
+  end
+end
+
 -- Adds the job of a run whose data are ARGV[a]. `count` is the number that it takes of the counter, as text; nil: it takes the next.
 -- `node` is set for a job of a flow, whose parent (`pkey`, `parent`) was looked for before and learns of its children later, and of which
 -- it is known whether a job with its id is `there`. Returns its id ('': refused), the place in ARGV after it, and a note.
@@ -100,6 +123,7 @@ function L.take_in(q, run, a, count, node)
   if custom and not count then rc('INCR', q.b .. 'id') end
   if not q.max then q.max = L.max_events(q.b) end
   local there
+  if custom and q.old[custom] then L.drop_replaced(q) end
   if node then there = node.there else there = custom and rc('EXISTS', q.b .. custom) == 1 end
   if there or d then
     local job = {
@@ -109,6 +133,8 @@ function L.take_in(q, run, a, count, node)
     if other then return other, a, note end
   end
   local key = q.b .. id
+  q.made[#q.made + 1] = { id = id, pkey = pkey, dedup = d }
+  if d and d.replaced then q.old[d.replaced] = d.score end
   if pkey then
     rc('HSET', key, 'name', run.name, 'data', data, 'opts', run.opts, 'timestamp', ts, 'delay', delay, 'priority', priority,
       'parentKey', pkey, 'parent', parent)

@@ -31,20 +31,17 @@ function L.join_lists(b, to, most)
   return 0
 end
 
--- Takes the entries at `from` to `to` out of a list; `kept` are those of them that stay, in their order. What stands on
--- the shorter side of them is taken off and put back.
-function L.cut_list(key, from, to, kept)
-  if from <= rc('LLEN', key) - 1 - to then
-    local left = from > 0 and rc('LRANGE', key, 0, from - 1) or {}
-    rc('LTRIM', key, to + 1, -1)
-    L.bulk('LPUSH', key, L.reverse(kept))
-    L.bulk('LPUSH', key, L.reverse(left))
-  else
-    local right = rc('LRANGE', key, to + 1, -1)
-    if from > 0 then rc('LTRIM', key, 0, from - 1) else rc('DEL', key) end
-    L.bulk('RPUSH', key, kept)
-    L.bulk('RPUSH', key, right)
+-- Takes some of the entries at `from` to `to` out of a list: those that are not in the table `stay`. They become markers of 4.x, which
+-- every peer passes over, and these are removed from the nearer end: a stop leaves no job out of the list.
+function L.cut_list(key, from, to, ids, stay)
+  local n = 0
+  for i, id in ipairs(ids) do
+    if not stay[id] then
+      rc('LSET', key, from + i - 1, '0:gone')
+      n = n + 1
+    end
   end
+  if n > 0 then rc('LREM', key, from <= rc('LLEN', key) - 1 - to and n or -n, '0:gone') end
 end
 
 -- How many jobs a list holds. An entry that begins with '0:' at its right end is a marker of 4.x and no job.

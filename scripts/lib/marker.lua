@@ -1,11 +1,13 @@
 -- The marker wakes workers: member '0' says that there may be a job to take, member '1' when the next delayed one is due.
 
 -- Two answers: is the queue paused, and may nothing be taken from it now (paused, or as many active as it allows)? A script may give
--- what it knows of its own queue as L.meta: paused, concurrency.
+-- what it knows of its own queue: L.meta, paused and concurrency, and L.leaving, how many jobs are about to leave `active`.
 function L.blocked(b)
-  local m = b == B and L.meta or rc('HMGET', b .. 'meta', 'paused', 'concurrency')
+  local own = b == B
+  local m = own and L.meta or rc('HMGET', b .. 'meta', 'paused', 'concurrency')
   if m[1] then return true, true end
-  return false, m[2] and rc('LLEN', b .. 'active') >= tonumber(m[2]) or false
+  if not m[2] then return false, false end
+  return false, rc('LLEN', b .. 'active') - (own and L.leaving or 0) >= tonumber(m[2])
 end
 
 -- One marker is enough for a queue that is woken again and again: L.woken is the one that was last.

@@ -23,16 +23,19 @@ local function forbidden(kind, key, child)
   end
 end
 
--- Releases the job's lock, if the token is the one that it is locked with; token '0' needs no lock. Returns a code, or nil.
-local function unlock(b, id, token)
+-- Whether the token is not the one that the job is locked with, as a code; token '0' needs no lock.
+local function not_ours(b, id, token)
   if token == '0' then return end
-  local lock = b .. id .. ':lock'
-  local held = rc('GET', lock)
+  local held = rc('GET', b .. id .. ':lock')
   if not held then return -2 end
   if held ~= token then return -6 end
-  rc('DEL', lock)
-  rc('SREM', b .. 'stalled', id)
 end
+
+local function unlock(b, id, token)
+  if token ~= '0' then rc('DEL', b .. id .. ':lock') end
+end
+
+local finishes = { c = true, k = true, f = true }
 
 -- Settles a job. ARGV[x] and the five after it are stack, telemetry context, number, and count, age and limit of what is kept, where
 -- the kind has these. Alone: the job is still in `active` and everything is yet to be checked. Returns why it was refused, or nil.
@@ -40,10 +43,17 @@ function L.settle(b, kind, id, token, value, x, now, alone, count, age, limit)
   local key = b .. id
   if alone then
     if rc('EXISTS', key) == 0 then return -1 end
-    local code = forbidden(kind, key, value) or unlock(b, id, token)
+    local code = forbidden(kind, key, value) or not_ours(b, id, token)
     if code then return code end
     if kind == 'f' or kind == 'r' or kind == 'd' then L.note_failure(key, value, ARGV[x], ARGV[x + 1]) end
-    if rc('LREM', b .. 'active', -1, id) == 0 then return -3 end
+    if not rc('LPOS', b .. 'active', id, 'RANK', -1) then
+      unlock(b, id, token)
+      rc('SREM', b .. 'stalled', id)
+      return -3
+    end
+    -- A job that will run again and is stopped from here on is found stalled. One that is finished is settled again.
+    if not finishes[kind] then unlock(b, id, token) end
+    L.leaving = (L.leaving or 0) + 1
   end
   now = tonumber(now)
   local time, number = int(now), x and tonumber(ARGV[x + 2])
@@ -64,5 +74,11 @@ function L.settle(b, kind, id, token, value, x, now, alone, count, age, limit)
   elseif kind == 'p' then
     rc('ZADD', b .. 'waiting-children', time, id)
     L.emit(b, 'waiting-children', 'jobId', id, 'prev', 'active')
+  end
+  if alone then
+    L.leaving = L.leaving - 1
+    rc('LREM', b .. 'active', -1, id)
+    if token ~= '0' then rc('SREM', b .. 'stalled', id) end
+    if finishes[kind] then unlock(b, id, token) end
   end
 end

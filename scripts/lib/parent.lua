@@ -1,7 +1,7 @@
--- needs: waiting delayed marker events jobkeys
+-- needs: waiting delayed marker events jobkeys move
 -- Jobs that wait for their children. `pb` and `pid` are the base and the id of the parent; its queue may be another one.
 
--- Makes a parent that has left `waiting-children` (or was delayed) wait, or be delayed as its own options say. Quiet: without an event.
+-- Makes a parent that is about to leave `waiting-children` (or was delayed) wait, or be delayed as its own options say. Quiet: without an event.
 function L.move_parent(pb, pid, now, quiet)
   local h = rc('HMGET', pb .. pid, 'priority', 'delay')
   local delay = tonumber(h[2]) or 0
@@ -16,9 +16,19 @@ function L.move_parent(pb, pid, now, quiet)
   if not quiet then L.emit(pb, 'waiting', 'jobId', pid, 'prev', 'waiting-children') end
 end
 
+-- Makes a parent wait, or be delayed, and takes it out of the set that it was in.
+function L.move_parent_from(set, pb, pid, now, quiet)
+  L.guarded(function()
+    L.move_parent(pb, pid, now, quiet)
+    rc('ZREM', pb .. set, pid)
+  end, function() L.unplace(pb, pid, set) end)
+end
+
 -- Releases a parent that waits for children; one that does not is left alone.
 function L.release_waiting_parent(pb, pid, now)
-  if rc('EXISTS', pb .. pid) == 1 and rc('ZREM', pb .. 'waiting-children', pid) == 1 then L.move_parent(pb, pid, now) end
+  if rc('EXISTS', pb .. pid) == 1 and rc('ZSCORE', pb .. 'waiting-children', pid) then
+    L.move_parent_from('waiting-children', pb, pid, now)
+  end
 end
 
 -- Releases a parent that waits for children and has none pending any more.

@@ -2,13 +2,13 @@
 -- Jobs to be added come in runs, see script `add`. A table `q` is the queue they go to: `b` its base, `events`, `max` (events that
 -- it keeps; nil: not set yet), `list` (of waiting jobs), `time` (of jobs that have none of their own), and what is gathered to be
 -- written at once: `back`, `front` (ids for the two ends of the list), `prio` (ids and priorities), `later` (scores and ids of
--- delayed jobs), `slots` (the last score given for a time), `wake` and `wake_later` (the markers to set). `cut` is set for the
+-- delayed jobs), `slots` (the last score given for a time), `made` (what was stored, for an undo), `old` (jobs that are replaced, by id), `wake` and `wake_later` (the markers to set). `cut` is set for the
 -- call's last job.
 
 function L.intake(b, meta, max, time, back)
   return {
     b = b, events = b .. 'events', max = max, list = L.wait_key(b, meta[1]), time = time,
-    back = back, front = {}, prio = {}, later = {}, slots = {}, wake = false, wake_later = false,
+    back = back, front = {}, prio = {}, later = {}, slots = {}, wake = false, wake_later = false, made = {}, old = {},
   }
 end
 
