@@ -102,18 +102,40 @@ local function upsert(s)
     return '', -10
   end
   if s.ends and slot > s.ends then return '', -12 end
-  if own then
-    local deid = rc('HGET', B .. own, 'deid')
-    L.take_pending(B, own)
-    if deid then L.free_dedup(B, own, deid) end
-    L.delete_job(B .. own)
-  end
-  rc('ZADD', slots, int(slot), s.id)
-  rc('DEL', slots .. ':' .. s.id)
-  rc('HSET', slots .. ':' .. s.id, 'ic', old.ic, unpack(s.list))
-  if offset then rc('HSET', slots .. ':' .. s.id, 'offset', int(tonumber(offset))) end
-  if s.fields['gen:owner'] and s.fields.limit then rc('HSET', slots .. ':' .. s.id, 'gen:first', old.ic) end
-  return L.add_iteration(B, s.id, slot, s, now)
+  local hash, before = slots .. ':' .. s.id, own and { h = rc('HGETALL', B .. own), score = rc('ZSCORE', B .. 'delayed', own) }
+  local definition = rc('HGETALL', hash)
+  local id, delay
+  L.guarded(function()
+    if own then
+      local deid = rc('HGET', B .. own, 'deid')
+      L.take_pending(B, own)
+      if deid then L.free_dedup(B, own, deid) end
+      L.delete_job(B .. own)
+    end
+    rc('ZADD', slots, int(slot), s.id)
+    rc('DEL', hash)
+    rc('HSET', hash, 'ic', old.ic, unpack(s.list))
+    if offset then rc('HSET', hash, 'offset', int(tonumber(offset))) end
+    if s.fields['gen:owner'] and s.fields.limit then rc('HSET', hash, 'gen:first', old.ic) end
+    id, delay = L.add_iteration(B, s.id, slot, s, now)
+  end, function() -- what was there is put back
+    redis.pcall('DEL', hash)
+    if prev then
+      redis.pcall('HSET', hash, unpack(definition))
+      redis.pcall('ZADD', slots, int(prev), s.id)
+    else
+      redis.pcall('ZREM', slots, s.id)
+    end
+    if own then
+      redis.pcall('HSET', B .. own, unpack(before.h))
+      if before.score then
+        redis.pcall('ZADD', B .. 'delayed', before.score, own)
+      elseif not L.pending(B, own) then
+        L.add_waiting(B, own, rc('HGET', B .. own, 'priority'), true, false, false)
+      end
+    end
+  end)
+  return id, delay
 end
 
 local reply, a = {}, 5

@@ -7,8 +7,12 @@ if rc('EXISTS', key) == 0 then return -1 end
 local pkey = rc('HGET', key, 'parentKey')
 if not pkey or pkey == '' then return 1 end
 if rc('EXISTS', pkey) == 0 then return -5 end
-if rc('SREM', pkey .. ':dependencies', key) == 0 then return 1 end
+local pending = pkey .. ':dependencies'
+if rc('SISMEMBER', pending, key) == 0 then return 1 end
 local pb, pid = L.split(pkey)
-L.release_parent(pb, pid, tonumber(ARGV[4]))
-rc('HDEL', key, 'parentKey', 'parent')
+if rc('SCARD', pending) == 1 then L.release_waiting_parent(pb, pid, tonumber(ARGV[4])) end
+L.guarded(function()
+  rc('SREM', pending, key)
+  rc('HDEL', key, 'parentKey', 'parent')
+end, function() redis.pcall('SADD', pending, key) end)
 return 0

@@ -9,12 +9,13 @@ for i = 4, #ARGV do
   if owner ~= '' and rc('HGET', B .. 'repeat:' .. sid, 'gen:owner') ~= owner then slot = false end
   if slot then
     local id = 'repeat:' .. sid .. ':' .. int(tonumber(slot))
-    if rc('ZREM', B .. 'delayed', id) == 1 then
+    if rc('ZSCORE', B .. 'delayed', id) then
       L.delete_job(B .. id)
+      rc('ZREM', B .. 'delayed', id)
       L.emit(B, 'removed', 'jobId', id, 'prev', 'delayed')
     end
-    rc('ZREM', B .. 'repeat', sid)
     rc('DEL', B .. 'repeat:' .. sid)
+    rc('ZREM', B .. 'repeat', sid)
   end
   reply[#reply + 1] = slot and '1' or '0'
 end

@@ -2,7 +2,7 @@
 -- Deduplication when a job is added. `de:<dedup id>` names the job that holds the id, `dn:<dedup id>` is the job that is
 -- added when the holder is done. A table `d` describes what the new job asks for: `id`, `key` (de:), `next` (dn:), `ttl`
 -- (ms, 0: none), and the switches `extend`, `replace`, `keep_last`, `reschedule`. A table `job` is the new job: `id`,
--- `name`, `data`, `opts`, `now`, `delay`, and `pkey`, `parent`, `rjk` where it has them.
+-- `name`, `data`, `opts`, `now`, `delay`, `old` (jobs that are replaced), and `pkey`, `parent`, `rjk` where it has them.
 
 local function hold(d, id)
   if d.keep_last or d.ttl == 0 then
@@ -64,8 +64,8 @@ local function replace(b, d, job)
   local key = b .. cur
   -- A holder may have got a parent since: it must not wait for a job that is gone.
   L.detach(b, key, rc('HGET', key, 'parentKey'), false, job.now)
+  job.old[cur] = score -- it is deleted when the new one is stored
   rc('ZREM', b .. 'delayed', cur)
-  d.replaced, d.score = cur, score -- it is deleted when the new one is stored
   L.emit(b, 'removed', 'jobId', cur, 'prev', 'delayed')
   emit_hit(b, d, job.id, cur)
   rc('DEL', d.next)

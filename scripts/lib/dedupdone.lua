@@ -20,23 +20,35 @@ local function start_next(b, deid, kept, now)
   local ttl = tonumber(de.ttl) or 0
   if ttl > 0 and not de.keepLastIfActive then rc('SET', b .. 'de:' .. deid, id, 'PX', int(ttl)) else rc('SET', b .. 'de:' .. deid, id) end
   local delay = tonumber(opts.delay) or 0
-  rc('HSET', key, 'name', kept.name or '', 'data', kept.data or '', 'opts', kept.opts or '{}', 'timestamp', now,
-    'delay', text(opts.delay), 'priority', text(opts.priority))
-  if de.id then rc('HSET', key, 'deid', de.id) end
-  if kept.pk then rc('HSET', key, 'parentKey', kept.pk, 'parent', kept.pd or '') end
-  if kept.rjk then rc('HSET', key, 'rjk', kept.rjk) end
-  L.emit(b, 'added', 'jobId', id, 'name', kept.name or '')
-  if delay > 0 then
-    local due = math.floor(now + delay)
-    L.add_delayed(b, id, due)
-    L.emit_capped(b, 'delayed', 'jobId', id, 'delay', int(due))
-    L.wake_delayed(b)
-  else
-    local paused, blocked = L.blocked(b)
-    L.add_waiting(b, id, opts.priority, opts.lifo, paused, blocked)
-    L.emit_capped(b, 'waiting', 'jobId', id)
+  local fields = {
+    'name', kept.name or '', 'data', kept.data or '', 'opts', kept.opts or '{}', 'timestamp', now,
+    'delay', text(opts.delay), 'priority', text(opts.priority),
+  }
+  local function field(name, value) fields[#fields + 1], fields[#fields + 2] = name, value end
+  if de.id then field('deid', de.id) end
+  if kept.pk then
+    field('parentKey', kept.pk)
+    field('parent', kept.pd or '')
   end
-  if kept.pdk then rc('SADD', kept.pdk, key) end
+  if kept.rjk then field('rjk', kept.rjk) end
+  L.guarded(function()
+    rc('HSET', key, unpack(fields))
+    L.emit(b, 'added', 'jobId', id, 'name', kept.name or '')
+    if delay > 0 then
+      local due = math.floor(now + delay)
+      L.add_delayed(b, id, due)
+      L.emit_capped(b, 'delayed', 'jobId', id, 'delay', int(due))
+      L.wake_delayed(b)
+    else
+      local paused, blocked = L.blocked(b)
+      L.add_waiting(b, id, opts.priority, opts.lifo, paused, blocked)
+      L.emit_capped(b, 'waiting', 'jobId', id)
+    end
+    if kept.pdk then rc('SADD', kept.pdk, key) end
+  end, function()
+    L.unplace(b, id)
+    redis.pcall('DEL', key)
+  end)
 end
 
 -- Frees an id that has no time of its own, and starts the job that was kept to follow this one.

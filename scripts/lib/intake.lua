@@ -127,14 +127,13 @@ function L.take_in(q, run, a, count, node)
   if node then there = node.there else there = custom and rc('EXISTS', q.b .. custom) == 1 end
   if there or d then
     local job = {
-      id = id, name = run.name, data = data, opts = run.opts, now = tonumber(ts), delay = tonumber(delay), pkey = pkey, parent = parent, rjk = run.rjk,
+      id = id, name = run.name, data = data, opts = run.opts, now = tonumber(ts), delay = tonumber(delay), pkey = pkey, parent = parent, rjk = run.rjk, old = q.old,
     }
     local other, note = yields(q, there, job, d, node or run.f)
     if other then return other, a, note end
   end
   local key = q.b .. id
   q.made[#q.made + 1] = { id = id, pkey = pkey, dedup = d }
-  if d and d.replaced then q.old[d.replaced] = d.score end
   if pkey then
     rc('HSET', key, 'name', run.name, 'data', data, 'opts', run.opts, 'timestamp', ts, 'delay', delay, 'priority', priority,
       'parentKey', pkey, 'parent', parent)

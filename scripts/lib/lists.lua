@@ -1,4 +1,4 @@
--- needs: bulk
+-- needs: bulk move
 -- Waiting jobs may stand in two lists: in `wait`, and in `paused` where a 5.x peer paused the queue. As one list they are
 -- `wait` and to its right `paused`, whose jobs run first.
 
@@ -17,12 +17,16 @@ function L.join_lists(b, to, most)
   local whole = p > 0 and paused or wait
   if w > 0 and p > 0 then
     if w < p and w <= most then
-      L.bulk('LPUSH', paused, L.reverse(rc('LRANGE', wait, 0, -1)))
-      rc('DEL', wait)
+      L.guarded(function()
+        L.bulk('LPUSH', paused, L.reverse(rc('LRANGE', wait, 0, -1)))
+        rc('DEL', wait)
+      end, function() redis.pcall('LTRIM', paused, -p, -1) end)
     else
       local n = math.min(p, most)
-      L.bulk('RPUSH', wait, rc('LRANGE', paused, 0, n - 1))
-      rc('LTRIM', paused, n, -1)
+      L.guarded(function()
+        L.bulk('RPUSH', wait, rc('LRANGE', paused, 0, n - 1))
+        rc('LTRIM', paused, n, -1)
+      end, function() redis.pcall('LTRIM', wait, 0, w - 1) end)
       if n < p then return p - n end
       whole = wait
     end

@@ -55,10 +55,14 @@ function L.settle(b, kind, id, token, value, x, now, alone, count, age, limit)
     if not finishes[kind] then unlock(b, id, token) end
     L.leaving = (L.leaving or 0) + 1
   end
+  -- Without a lock only its place tells that a call which was stopped has moved it already.
+  local again = token == '0' and not finishes[kind] and L.placed(b, id)
   now = tonumber(now)
   local time, number = int(now), x and tonumber(ARGV[x + 2])
   if kind == 'k' or kind == 'f' then count, age, limit = tonumber(ARGV[x + 3]), tonumber(ARGV[x + 4]), tonumber(ARGV[x + 5]) end
-  if kind == 'c' or kind == 'k' then
+  if again then
+    L.back = L.back or kind == 'w'
+  elseif kind == 'c' or kind == 'k' then
     L.finish(b, id, 'completed', time, value, 0, count, age, limit)
   elseif kind == 'f' then
     L.finish(b, id, 'failed', time, value, number, count, age, limit)

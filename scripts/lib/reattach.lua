@@ -1,11 +1,17 @@
 -- A finished child that is to run again: its parent waits for it anew, and forgets how it ended.
 function L.reattach(key, pkey, state)
   if not pkey or pkey == '' or rc('EXISTS', pkey) == 0 then return end
-  local found
-  if state == 'failed' then
-    found = rc('ZREM', pkey .. ':unsuccessful', key) == 1 or rc('HDEL', pkey .. ':failed', key) == 1
-  else
-    found = rc('HDEL', pkey .. ':processed', key) == 1
+  local function again() rc('SADD', pkey .. ':dependencies', key) end
+  if state == 'completed' then
+    if rc('HEXISTS', pkey .. ':processed', key) == 1 then
+      again()
+      rc('HDEL', pkey .. ':processed', key)
+    end
+  elseif rc('ZSCORE', pkey .. ':unsuccessful', key) then
+    again()
+    rc('ZREM', pkey .. ':unsuccessful', key)
+  elseif rc('HEXISTS', pkey .. ':failed', key) == 1 then
+    again()
+    rc('HDEL', pkey .. ':failed', key)
   end
-  if found then rc('SADD', pkey .. ':dependencies', key) end
 end

@@ -12,15 +12,25 @@ function L.free_dedup(b, id, deid)
   if not held or held == id then rc('DEL', holder, b .. 'dn:' .. deid) end
 end
 
+-- Parents that are being removed: jobs may name one another as children.
+local going = {}
+
 -- Makes the parent `pkey` no longer wait for the child `key`. `b` is the base of the child's queue.
 function L.detach(b, key, pkey, hard, now)
   if not pkey or pkey == '' or rc('EXISTS', pkey) == 0 then return end
   local pending = pkey .. ':dependencies'
-  if rc('SREM', pending, key) == 0 or rc('SCARD', pending) > 0 then return end
+  if rc('SISMEMBER', pending, key) == 0 then return end
   local pb, pid = L.split(pkey)
-  if rc('ZREM', pb .. 'waiting-children', pid) == 0 then return end
-  if hard and pb == b then return L.remove_job(pb, pid, hard, now) end
-  L.move_parent(pb, pid, now, hard)
+  if rc('SCARD', pending) == 1 and rc('ZSCORE', pb .. 'waiting-children', pid) and not going[pkey] then
+    if hard and pb == b then
+      going[pkey] = true
+      L.remove_job(pb, pid, hard, now)
+      rc('ZREM', pb .. 'waiting-children', pid)
+      return
+    end
+    L.move_parent_from('waiting-children', pb, pid, now, hard)
+  end
+  rc('SREM', pending, key)
 end
 
 -- Removes a job. With keep_dedup the deduplication id that it holds is left: what retention drops had its time.

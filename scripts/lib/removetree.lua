@@ -65,8 +65,10 @@ function L.remove_tree(b, id, parent, which, now, seen)
       if which == 'all' or not L.spared(child) then L.remove_tree(cb, cid, key, which, now, seen) end
     end
   end
+  if h[2] then L.free_dedup(b, id, h[2]) end
+  -- An id that is left without its job is passed over. A job that is left in no state would never be found again.
+  local gone = L.delete_job(key) > 0
   local prev = L.take_out(b, id)
   if prev == 'active' then L.wake_for_slot(b) end
-  if h[2] then L.free_dedup(b, id, h[2]) end
-  if L.delete_job(key) > 0 then L.emit_capped(b, 'removed', 'jobId', id, 'prev', prev) end
+  if gone then L.emit_capped(b, 'removed', 'jobId', id, 'prev', prev) end
 end

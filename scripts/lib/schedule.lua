@@ -1,4 +1,4 @@
--- needs: delayed events jobkeys
+-- needs: delayed events jobkeys move
 -- Schedulers. `repeat` has for each one, by its id, the time (ms) of the iteration that comes next: its slot. The hash `repeat:<id>`
 -- says what it is, and `repeat:<id>:<slot>` is the job of a slot.
 
@@ -27,19 +27,24 @@ function L.add_iteration(b, sid, slot, it, now)
   local opts = it.opts .. ',"jobId":' .. it.jid .. int(slot) .. '","delay":' .. int(delay)
   if it.cron then opts = opts .. ',"prevMillis":' .. int(slot) end
   rc('INCR', b .. 'id')
-  rc('HSET', key, 'name', it.name, 'data', it.data, 'opts', opts .. '}', 'timestamp', int(now), 'delay', int(delay),
-    'priority', it.priority, 'rjk', sid)
-  if it.deid ~= '' then rc('HSET', key, 'deid', it.deid) end
-  L.emit(b, 'added', 'jobId', id, 'name', it.name)
-  if delay > 0 then
-    L.add_delayed(b, id, slot)
-    L.emit_capped(b, 'delayed', 'jobId', id, 'delay', int(slot))
-    L.wake_delayed(b)
-  else
-    local paused, blocked = L.blocked(b)
-    L.add_waiting(b, id, it.priority, it.lifo, paused, blocked)
-    L.emit_capped(b, 'waiting', 'jobId', id)
-  end
+  L.guarded(function()
+    rc('HSET', key, 'name', it.name, 'data', it.data, 'opts', opts .. '}', 'timestamp', int(now), 'delay', int(delay),
+      'priority', it.priority, 'rjk', sid)
+    if it.deid ~= '' then rc('HSET', key, 'deid', it.deid) end
+    L.emit(b, 'added', 'jobId', id, 'name', it.name)
+    if delay > 0 then
+      L.add_delayed(b, id, slot)
+      L.emit_capped(b, 'delayed', 'jobId', id, 'delay', int(slot))
+      L.wake_delayed(b)
+    else
+      local paused, blocked = L.blocked(b)
+      L.add_waiting(b, id, it.priority, it.lifo, paused, blocked)
+      L.emit_capped(b, 'waiting', 'jobId', id)
+    end
+  end, function()
+    L.unplace(b, id)
+    redis.pcall('DEL', key)
+  end)
   return id, int(delay)
 end
 
