@@ -158,6 +158,9 @@ func (w *walk) oneSided(t *model.Type, a at, key bool) bool {
 		MarshalText: m.MarshalText || w.old && m.UnmarshalText, UnmarshalText: m.UnmarshalText,
 		MarshalJSONTo: m.MarshalJSONTo, UnmarshalJSONFrom: m.UnmarshalJSONFrom,
 	}
+	if t.Is("encoding/json", "Number") { // has methods from Go 1.27, and the same JSON
+		return false
+	}
 	err := methods.Problem(described(t, a), key)
 	if err != nil {
 		w.l.Errorf(a.pos, "%v", err)

@@ -135,7 +135,7 @@ func TestTypesThatAreNotReadAsTheyAreWritten(t *testing.T) {
 	for _, typ := range []reflect.Type{
 		reflect.TypeFor[list](), reflect.TypeFor[struct{}](), reflect.TypeFor[struct{ _ int }](), reflect.TypeFor[wrapped](),
 		reflect.TypeFor[total](), reflect.TypeFor[map[netip.Addr]*big.Int](), reflect.TypeFor[generic[int]](), reflect.TypeFor[declared](),
-		reflect.TypeFor[declaredByPointer](), reflect.TypeFor[ambiguous](), reflect.TypeFor[textAndJSON](), reflect.TypeFor[json.RawMessage](),
+		reflect.TypeFor[declaredByPointer](), reflect.TypeFor[ambiguous](), reflect.TypeFor[textAndJSON](), reflect.TypeFor[json.RawMessage](), reflect.TypeFor[json.Number](),
 		reflect.TypeFor[any](), reflect.TypeFor[url.URL](), reflect.TypeFor[map[uint8][]byte](), reflect.TypeFor[struct {
 			a int `json:"-"`
 		}](), reflect.TypeFor[struct{ time.Time }](),
