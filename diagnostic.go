@@ -21,7 +21,7 @@ const (
 
 // Diagnostic is one thing to be said about the source.
 type Diagnostic struct {
-	// File is relative to Config.Dir, with slashes, if it lies below it. It is
+	// File is relative to Config.Base, with slashes, if it lies below it. It is
 	// empty when the message is about no file.
 	File string `json:"file,omitempty"`
 	// Line and Column count from 1; columns count bytes.

@@ -181,5 +181,5 @@ func (r *Result) Diff() string {
 
 // Relative is a path as messages name it.
 func (r *Result) Relative(path string) string {
-	return (&diag.List{Base: r.dir}).Short(path)
+	return (&diag.List{Base: r.base}).Short(path)
 }

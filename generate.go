@@ -30,6 +30,9 @@ type Config struct {
 	// Dir is the folder in which Patterns are understood, and to which the
 	// names of files in messages are relative. Empty: the current one.
 	Dir string
+	// Base is the folder to which the names of files in messages are relative, if
+	// that is not Dir.
+	Base string
 	// Patterns are packages as the go command takes them. Empty: the one in Dir.
 	Patterns []string
 	// Out is the folder of the generated package, seen from the folder of each
@@ -57,8 +60,8 @@ type Result struct {
 	// Files are all files of the run, sorted by path; none when there is an error.
 	Files []File
 
-	dir   string
-	lines map[declaration]int
+	dir, base string
+	lines     map[declaration]int
 }
 
 // Generate computes the code for the packages that the patterns match. What is
@@ -77,12 +80,16 @@ func Generate(ctx context.Context, c Config) (*Result, error) {
 	}
 	c.Out = cmp.Or(c.Out, DefaultOut)
 	from := source.Config{Dir: dir, Patterns: c.Patterns, Tags: c.Tags, Env: c.Env, Logf: c.Logf}
-	l := &diag.List{Base: dir}
+	base, err := filepath.Abs(cmp.Or(c.Base, dir))
+	if err != nil {
+		return nil, err
+	}
+	l := &diag.List{Base: base}
 	loaded, err := source.Load(ctx, from, l)
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{dir: dir, lines: linesOf(loaded.Annotated)}
+	r := &Result{dir: dir, base: base, lines: linesOf(loaded.Annotated)}
 	if err := r.generate(c, from, loaded, l); err != nil {
 		return nil, err
 	}

@@ -131,17 +131,32 @@ func TestAgainstARevision(t *testing.T) {
 	require.Contains(t, stderr, "not a git repository")
 }
 
+// Messages of go generate name files from the root of the module: its user is not
+// in the folder of the package.
+func TestMessagesOfGoGenerateHaveTheFolder(t *testing.T) {
+	t.Parallel()
+	dir := module(t, "package tasks\n\n//bullmq:task q\ntype T struct{}\n")
+	cmd := exec.Command(binary)
+	cmd.Dir, cmd.Env = filepath.Join(dir, "tasks"), append(os.Environ(), "GOFILE=tasks.go", "GOPACKAGE=tasks", "GOLINE=1")
+	out, err := cmd.CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(out), "tasks/tasks.go:3:15: bullmq: ")
+	code, _, stderr := start(t, filepath.Join(dir, "tasks"))
+	require.Equal(t, failed, code)
+	require.True(t, strings.HasPrefix(stderr, "tasks.go:3:15: bullmq: "), stderr)
+}
+
 func TestList(t *testing.T) {
 	t.Parallel()
 	dir := module(t, goodTasks+"\n//bullmq:queue concurrency=3 limit=10/90s group=To\nconst Mail = \"mail\"\n\n"+
-		"// Send sends.\n//\n//bullmq:task mail/send lifo timeout=1h\n//bullmq:retry attempts=3 backoff=fixed:1500ms\n//bullmq:alias old\ntype Send struct {\n\tTo string `bullmq:\"dedup\"`\n}\n")
+		"// Send sends.\n//\n//bullmq:task mail/send lifo timeout=1h keep-failed=100,1h\n//bullmq:retry attempts=3 backoff=exponential:1500ms jitter=0.2 max=1m\n//bullmq:dedup ttl=10m extend\n//bullmq:alias old\ntype Send struct {\n\tTo string `bullmq:\"dedup\"`\n}\n")
 	code, stdout, stderr := start(t, dir, "list")
 	require.Zero(t, code, stderr)
 	require.Empty(t, stderr)
 	require.Equal(t, ""+
 		"QUEUE  TASK  TYPE  PLACE              OPTIONS\n"+
 		"jobs   do    Do    tasks/tasks.go:6   \n"+
-		"mail   send  Send  tasks/tasks.go:18  concurrency=3 group-limit=10/1m30s attempts=3 backoff=fixed wait=1.5s lifo timeout=1h dedup:To group:To alias=old\n", stdout)
+		"mail   send  Send  tasks/tasks.go:19  concurrency=3 group-limit=10/1m30s attempts=3 backoff=exponential wait=1.5s jitter=0.2 max=1m dedup=10m,extend lifo timeout=1h keep-failed=100,1h dedup:To group:To alias=old\n", stdout)
 	require.NoDirExists(t, filepath.Join(dir, "gen"))
 	write(t, dir, "main.go", "package main\n")
 	code, _, stderr = start(t, dir)

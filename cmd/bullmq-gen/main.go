@@ -10,11 +10,13 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
 
 	bullmqgen "github.com/bullmq-gen/bullmq-gen"
+	"github.com/bullmq-gen/bullmq-gen/internal/source"
 )
 
 const usage = `bullmq-gen generates typed Go code for BullMQ tasks from directives on structs.
@@ -110,6 +112,11 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		return nil, errors.New("-against is empty: name a git revision, such as origin/main")
 	}
 	o.config.Patterns = flags.Args()
+	if os.Getenv("GOFILE") != "" && os.Getenv("GOPACKAGE") != "" && !o.json {
+		if dir, err := filepath.Abs(o.config.Dir); err == nil { // go generate runs in the folder of the package, and its user elsewhere
+			o.config.Base = source.ModuleDir(dir)
+		}
+	}
 	if o.looks() && len(o.config.Patterns) == 0 {
 		o.config.Patterns = []string{"./..."}
 	}

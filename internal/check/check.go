@@ -71,6 +71,7 @@ func task(t *model.Task, payloads map[*model.Type]bool, o Options, l *diag.List)
 	payload(t, w, l)
 	keys(t, l)
 	zeroPayloads(t, l)
+	withoutDedup(t, l)
 	if t.Result != nil {
 		result(t, w, l)
 	}

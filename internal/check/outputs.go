@@ -61,6 +61,9 @@ func sharedQueues(outputs []*model.Output, l *diag.List) {
 func clashes(o *model.Output, l *diag.List) {
 	var scope naming.Scope[owner]
 	for _, d := range o.Existing {
+		if naming.Predeclared(d.Name) && len(o.Packages) > 0 {
+			l.Errorf(d.Pos, "the output declares %s, which is Go's own and which generated code beside it needs: rename it, or choose another folder with -out", d.Name)
+		}
 		scope.Take(d.Name, owner{what: "a declaration", pos: d.Pos})
 	}
 	for _, p := range o.Packages {

@@ -82,6 +82,14 @@ func schedules(t *model.Task, l *diag.List) {
 	}
 }
 
+// withoutDedup warns that jobs of schedules are not deduplicated, whatever the task
+// says of its jobs.
+func withoutDedup(t *model.Task, l *diag.List) {
+	if len(t.Schedules) > 0 && (t.Dedup != nil || tagged(t, model.WordDedup) != nil) {
+		l.Warnf(t.Schedules[0].At(), "jobs of a schedule are never deduplicated, although %s has dedup: that holds for jobs which are added alone; declare a task of its own for the schedule to make that plain", t.GoName)
+	}
+}
+
 // scheduleID checks a schedule that has the id of its task.
 func scheduleID(t *model.Task, s *model.Schedule, l *diag.List) {
 	switch err := directive.ScheduleIDProblem(s.ID); {
