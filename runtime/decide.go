@@ -22,6 +22,8 @@ type ending struct {
 	now    time.Time
 	starts int // how many starts the worker allows; 0: any number
 
+	setBack time.Duration // how long a job waits that the storage did not serve
+
 	keepCompleted, keepFailed *Retention                                     // for jobs that do not say
 	delay                     func(*ActiveJob, error) (time.Duration, error) // before the next attempt
 }
@@ -79,7 +81,7 @@ func (e *ending) back(s *storage.Settlement) bool {
 	case errors.Is(e.cause, ErrShutdown), s.Unstarted && e.starts > 0: // the start must not count
 		s.Kind = storage.BackToWait
 	default:
-		s.Kind, s.Delay, s.Unstarted = storage.DelayedUntil, setBackFor, false
+		s.Kind, s.Delay, s.Unstarted = storage.DelayedUntil, e.setBack, false
 	}
 	return true
 }

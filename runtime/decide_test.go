@@ -82,7 +82,7 @@ func TestDecide(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			tt.e.job = &ActiveJob{ID: "1", token: "t", Options: &tt.o, record: &tt.rec}
-			tt.e.now = now
+			tt.e.now, tt.e.setBack = now, setBackFor
 			if tt.e.delay == nil {
 				tt.e.delay = func(*ActiveJob, error) (time.Duration, error) { return 0, nil }
 			}

@@ -127,7 +127,7 @@ func (w *Worker) decide(j *ActiveJob, value []byte, err error) storage.Settlemen
 		j.timed()
 	}
 	return decide(&ending{
-		job: j, value: value, err: err, cause: cause, now: w.now(), starts: w.cfg.maxStarted,
+		job: j, value: value, err: err, cause: cause, now: w.now(), starts: w.cfg.maxStarted, setBack: w.cfg.setBack,
 		keepCompleted: w.cfg.keepCompleted, keepFailed: w.cfg.keepFailed, delay: w.backoff,
 	})
 }

@@ -185,7 +185,7 @@ func (m *Manual) Finish(ctx context.Context, j *ActiveJob, result any, err error
 		}
 	}
 	end := decide(&ending{
-		job: j, value: value, err: err, now: w.now(), starts: w.cfg.maxStarted,
+		job: j, value: value, err: err, now: w.now(), starts: w.cfg.maxStarted, setBack: w.cfg.setBack,
 		keepCompleted: w.cfg.keepCompleted, keepFailed: w.cfg.keepFailed,
 		delay: w.backoff,
 	})

@@ -321,10 +321,10 @@ func TestAScheduleOutlivesAnOutageThatIsLongerThanALock(t *testing.T) {
 	k.worker(func(ctx context.Context, job *Job[greet]) (greeting, error) {
 		ran.note(job.ID)
 		return hello(ctx, job)
-	}, LockDuration(200*time.Millisecond), WithHooks(Hooks{Error: func(err error) { problems.note(err.Error()) }}))
+	}, LockDuration(time.Second), setBackTime(10*time.Millisecond), WithHooks(Hooks{Error: func(err error) { problems.note(err.Error()) }}))
 	run, err := k.client.Queue("greetings").Schedule(k.ctx, "s", ScheduleSpec{Every: time.Hour}, "greet", greet{Name: "x"})
 	require.NoError(t, err)
-	k.settled(map[State]int{StateDelayed: 1})
+	k.until("it was taken again", func() bool { return k.record(run.JobID).AttemptsStarted > 1 })
 	require.Empty(t, ran.all(), "it would have run without a next one")
 	require.Zero(t, k.record(run.JobID).AttemptsMade)
 	flaky.failures.Store(0)

@@ -36,6 +36,7 @@ type workerConfig struct {
 	groupLimit                RateLimit
 	groupKey                  func(*ActiveJob) string
 	maxBatch                  int
+	setBack                   time.Duration
 	prefetch                  int
 }
 
@@ -43,7 +44,7 @@ func defaultWorkerConfig(q *QueueSpec) workerConfig {
 	return workerConfig{
 		concurrency: max(1, q.Concurrency), lock: 30 * time.Second, drainDelay: 5 * time.Second,
 		stalledInterval: 30 * time.Second, maxStalled: 1, limit: q.Limit, maxLimitDelay: 30 * time.Second,
-		grace: 30 * time.Second, strategies: map[string]BackoffStrategy{}, maxBatch: defaultMaxBatch,
+		grace: 30 * time.Second, strategies: map[string]BackoffStrategy{}, maxBatch: defaultMaxBatch, setBack: setBackFor,
 		groupLimit: q.GroupLimit,
 	}
 }
@@ -139,6 +140,11 @@ func WithHooks(h Hooks) WorkerOption { return workerOption(func(c *workerConfig)
 // drainDelay is how long an idle worker waits for the marker before it looks anyway; for tests.
 func drainDelay(d time.Duration) WorkerOption {
 	return workerOption(func(c *workerConfig) { c.drainDelay = d })
+}
+
+// setBackTime is how long a job waits that the storage did not serve; for tests.
+func setBackTime(d time.Duration) WorkerOption {
+	return workerOption(func(c *workerConfig) { c.setBack = d })
 }
 
 // batchLimit is the most jobs that one call settles or takes; for tests.
