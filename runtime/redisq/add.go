@@ -141,15 +141,15 @@ func readAdded(queue string, jobs []intake, added []storage.Added, reply any) er
 	if len(list) > 0 {
 		reply, list = list[0], list[1:]
 	}
-	before, ok := reply.(int64)
+	before, ok := replyInt(reply)
 	if !ok || len(list)%3 != 0 {
 		return fmt.Errorf("the reply begins with %v, and %d elements follow", reply, len(list))
 	}
 	giveIDs(jobs, added, before)
 	for ; len(list) > 0; list = list[3:] {
-		n, _ := list[0].(int64)
-		code, isCode := list[1].(int64)
-		id, isID := list[2].(string)
+		n, _ := replyInt(list[0])
+		code, isCode := replyInt(list[1])
+		id, isID := replyText(list[2])
 		switch {
 		case n < 1 || n > int64(len(jobs)) || !isCode || !isID:
 			return fmt.Errorf("the reply says %v of %d jobs", list[:3], len(jobs))

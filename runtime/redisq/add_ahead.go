@@ -85,7 +85,7 @@ func (s *Store) sendAhead(ctx context.Context, b string, jobs []intake, ends []i
 		_ = pipe.Process(ctx, once{cmds[i]}) // queues it only
 		from = end
 	}
-	if _, err := pipe.Exec(ctx); err != nil {
+	if _, err := exec(ctx, pipe); err != nil {
 		for _, c := range cmds {
 			if c.Err() == nil && c.Val() == nil { // not answered
 				c.SetErr(err)

@@ -238,9 +238,9 @@ func TestAddRefusesStrangeReplies(t *testing.T) {
 	jobs := plainJobs(2)
 	list := []intake{{NewJob: &jobs[0]}, {NewJob: &jobs[1]}}
 	for _, reply := range []any{
-		nil, "5", []any{}, []any{"5"}, []any{int64(0), int64(1)},
+		nil, "x", []any{}, []any{"x"}, []any{int64(0), int64(1)},
 		[]any{int64(0), int64(0), int64(1), "x"}, []any{int64(0), int64(3), int64(1), "x"},
-		[]any{int64(0), "1", int64(1), "x"}, []any{int64(0), int64(1), "1", "x"}, []any{int64(0), int64(1), int64(1), nil},
+		[]any{int64(0), "y", int64(1), "x"}, []any{int64(0), int64(1), "y", "x"}, []any{int64(0), int64(1), int64(1), nil},
 	} {
 		require.Error(t, readAdded("q", list, make([]storage.Added, 2), reply), "%v", reply)
 	}

@@ -78,14 +78,17 @@ func runReady[C redis.Cmder](ctx context.Context, s *Store, make func(context.Co
 	err := s.retry(ctx, func() (bool, error) {
 		m := &mark{text: s.mode}
 		cmd = make(ctx, s.scriptArgs("evalsha", sc.SHA, b, m, args)...)
-		err := s.client.Process(ctx, once{cmd})
+		err := s.process(ctx, once{cmd})
 		if isNoScript(err) { // it did not run: the server forgot it, or never knew it
 			m.sent = false
 			cmd = make(ctx, s.scriptArgs("eval", sc.Source, b, m, args)...)
-			err = s.client.Process(ctx, once{cmd})
+			err = s.process(ctx, once{cmd})
 		}
 		return m.sent, err
 	})
+	if err != nil {
+		err = nameDenied(err, sc)
+	}
 	return cmd, err
 }
 
@@ -130,7 +133,7 @@ func (m *mark) MarshalBinary() ([]byte, error) {
 // after it may have reached the server.
 func (s *Store) send(ctx context.Context, cmd redis.Cmder) error {
 	return s.retry(ctx, func() (bool, error) {
-		err := s.client.Process(ctx, once{cmd})
+		err := s.process(ctx, once{cmd})
 		return err != nil && !isDial(err), err
 	})
 }
@@ -142,13 +145,13 @@ func (s *Store) send(ctx context.Context, cmd redis.Cmder) error {
 func (s *Store) read(ctx context.Context, cmds ...redis.Cmder) error {
 	return s.retry(ctx, func() (bool, error) {
 		if len(cmds) == 1 {
-			return false, noNil(s.client.Process(ctx, cmds[0]))
+			return false, noNil(s.process(ctx, cmds[0]))
 		}
 		pipe := s.client.Pipeline()
 		for _, c := range cmds {
 			_ = pipe.Process(ctx, c) // queues it only
 		}
-		_, err := pipe.Exec(ctx)
+		_, err := exec(ctx, pipe)
 		if errors.Is(err, redis.Nil) {
 			err = nil
 			for _, c := range cmds {
@@ -184,6 +187,14 @@ func (s *Store) retry(ctx context.Context, try func() (sent bool, err error)) er
 		return explain(redis.ErrClosed)
 	}
 	defer s.calls.end()
+	if err := s.meet(ctx); err != nil {
+		return err
+	}
+	return s.again(ctx, try)
+}
+
+// again makes a try, and makes it again as retry says.
+func (s *Store) again(ctx context.Context, try func() (sent bool, err error)) error {
 	began, pause := time.Now(), retryFirst
 	for n := 1; ; n++ {
 		sent, err := try()
@@ -216,6 +227,8 @@ func (s *Store) retry(ctx context.Context, try func() (sent bool, err error)) er
 // may have reached the server.
 func verdict(ctx context.Context, sent bool, err error) error {
 	switch {
+	case errors.Is(err, redis.Nil): // reads take it for an answer, and are not here
+		return unreadable(errors.New("bullmq: redis: the server answered nothing"))
 	case sent && !isReply(err):
 		return uncertain(err)
 	case isDone(err) && ctx.Err() == nil:

@@ -20,8 +20,9 @@ type dedicated struct {
 	client *redis.Client
 
 	mu     sync.Mutex
-	conn   net.Conn // what a call under way waits on
-	undone error    // why the last connection was not made
+	conn   net.Conn                                // what a call under way waits on
+	find   func(context.Context) (net.Conn, error) // connects to the present master; nil: there is only one server
+	undone error                                   // why the last connection was not made
 	busy   bool
 	closed bool
 }
@@ -35,7 +36,7 @@ func (d *dedicated) Process(ctx context.Context, cmd redis.Cmder) error {
 	}
 	d.busy = true
 	d.mu.Unlock()
-	err := d.client.Process(ctx, cmd)
+	err := guarded(func() error { return d.client.Process(ctx, cmd) })
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.busy = false
@@ -86,6 +87,27 @@ func (d *dedicated) dialer(dial func(context.Context, string, string) (net.Conn,
 	}
 }
 
+// followsSentinel is what go-redis gives for the address of a client that asks
+// Sentinel for the master.
+const followsSentinel = "FailoverClient"
+
+// outdated reports whether another server is the master now. A planned failover
+// leaves connections to the old one as they are for some seconds.
+func (d *dedicated) outdated(ctx context.Context) bool {
+	d.mu.Lock()
+	mine := remote(d.conn)
+	d.mu.Unlock()
+	if d.find == nil || mine == "" {
+		return false
+	}
+	c, err := d.find(ctx)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = c.Close() }()
+	return remote(c) != mine
+}
+
 // dedicate makes a client with a single connection of its own, to the server
 // that holds the queue, for blocking calls, one at a time. Closing it ends a
 // call under way. The connection is named clientName, if that is not empty.
@@ -118,6 +140,9 @@ func (s *Store) dedicate(ctx context.Context, queue, clientName string) (*dedica
 		o.OnConnect = named(clientName, o.OnConnect)
 	}
 	d := &dedicated{}
+	if dial, network, addr := o.Dialer, o.Network, o.Addr; addr == followsSentinel {
+		d.find = func(ctx context.Context) (net.Conn, error) { return dial(ctx, network, addr) }
+	}
 	o.Dialer = d.dialer(o.Dialer)
 	d.client = redis.NewClient(&o)
 	return d, nil

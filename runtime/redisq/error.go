@@ -256,7 +256,7 @@ func hint(err error) string {
 		strings.Contains(text, "without any password configured"):
 		return "give the right user and password: redis://user:password@host:port"
 	case strings.HasPrefix(text, "NOPERM"):
-		return "the user needs all commands on the keys of the queues"
+		return "grant the user what it was denied, with ACL SETUSER; docs/security.md lists the rights of each role"
 	case strings.Contains(text, "READONLY"):
 		return "this server is a replica: connect to its master, or through Sentinel"
 	case strings.HasPrefix(text, "LOADING"):
@@ -264,7 +264,7 @@ func hint(err error) string {
 	case strings.HasPrefix(text, "OOM"):
 		return "the server is out of memory: raise maxmemory, and set maxmemory-policy to noeviction"
 	case strings.HasPrefix(text, "MOVED"), strings.HasPrefix(text, "ASK "):
-		return "this server is part of a cluster: use redisq.New(redis.NewClusterClient(...))"
+		return "this server is part of a cluster: open it as one with redisq.New(redis.NewClusterClient(...))"
 	case strings.Contains(text, "non local key"):
 		return ErrNoHashTag.Error()
 	}

@@ -19,7 +19,7 @@ func (s *Store) readAtOnce(ctx context.Context, cmds ...redis.Cmder) error {
 			c.SetErr(nil)            // that of the try before
 			_ = pipe.Process(ctx, c) // queues it only
 		}
-		_, err := pipe.Exec(ctx)
+		_, err := exec(ctx, pipe)
 		return false, ofTransaction(err, cmds)
 	})
 }

@@ -146,7 +146,7 @@ func (s *Store) List(ctx context.Context, queue string, state storage.State, sta
 	}
 	ids := make([]string, len(pages[0]))
 	for i, id := range pages[0] {
-		ids[i], _ = id.(string)
+		ids[i], _ = replyText(id)
 	}
 	return ids, nil
 }
@@ -165,7 +165,7 @@ func (s *Store) ListJobs(ctx context.Context, queue string, states []storage.Sta
 	seen := map[string]bool{}
 	for _, page := range pages {
 		for i := 0; i+1 < len(page); i += 2 {
-			id, _ := page[i].(string)
+			id, _ := replyText(page[i])
 			if r := newRecord(id, texts(page[i+1])); !r.Missing && !seen[id] {
 				seen[id] = true
 				jobs = append(jobs, r)
@@ -184,6 +184,9 @@ func (s *Store) pages(ctx context.Context, queue string, states []storage.State,
 	cmd, err := runAs(ctx, s, redis.NewSliceCmd, "list", queue, args)
 	if err != nil {
 		return nil, err
+	}
+	if len(cmd.Val()) != len(states) {
+		return nil, storage.OfKind(storage.ErrMalformed, fmt.Errorf("bullmq: list of queue %q: the script answered %d lists, not %d", queue, len(cmd.Val()), len(states)))
 	}
 	pages := make([][]any, len(states))
 	for i := range pages {
@@ -205,7 +208,7 @@ func texts(v any) []string {
 	list, _ := v.([]any)
 	out := make([]string, len(list))
 	for i := range list {
-		out[i], _ = list[i].(string)
+		out[i], _ = replyText(list[i])
 	}
 	return out
 }

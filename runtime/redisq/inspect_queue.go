@@ -134,7 +134,7 @@ func (s *Store) Workers(ctx context.Context, queue string) ([]storage.Worker, er
 
 func (s *Store) clientList(ctx context.Context, process func(context.Context, redis.Cmder) error) (string, error) {
 	cmd := redis.NewStringCmd(ctx, "client", "list")
-	err := s.retry(ctx, func() (bool, error) { return false, process(ctx, cmd) })
+	err := s.retry(ctx, func() (bool, error) { return false, guarded(func() error { return process(ctx, cmd) }) })
 	if err != nil && isReply(err) && isUnknownCommand(err) {
 		return "", nil
 	}

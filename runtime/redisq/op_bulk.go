@@ -2,6 +2,7 @@ package redisq
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"strconv"
 	"time"
@@ -121,7 +122,10 @@ func (s *Store) cleanStep(ctx context.Context, queue, name string, before time.T
 	if err != nil {
 		return nil, 0, false, err
 	}
-	return reply[2:], parseInt(reply[0]), reply[1] == "1", nil
+	if len(reply) < 2 {
+		return nil, 0, false, unreadable(fmt.Errorf("bullmq: clean on queue %q: the script answered %d values", queue, len(reply)))
+	}
+	return reply[2:], max(0, parseInt(reply[0])), reply[1] == "1", nil
 }
 
 // RetryAll implements [storage.Operator].

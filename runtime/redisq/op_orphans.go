@@ -126,7 +126,7 @@ func (s *Store) scan(ctx context.Context, queue string, count int, use func(suff
 	cursor := uint64(0)
 	for {
 		cmd := redis.NewScanCmd(ctx, nil, "scan", cursor, "match", globEscape.Replace(b)+"*", "count", count)
-		err := s.retry(ctx, func() (bool, error) { return false, process(ctx, cmd) })
+		err := s.retry(ctx, func() (bool, error) { return false, guarded(func() error { return process(ctx, cmd) }) })
 		if err != nil {
 			return err
 		}

@@ -32,6 +32,7 @@ type Store struct {
 	gathers sync.Map // by queue, of *gather
 	calls   *underway
 
+	met      atomic.Bool // the server was looked at
 	addKnown atomic.Bool // the server knew the script that adds, when it was last used
 
 	closeOnce sync.Once
@@ -71,6 +72,9 @@ func Clock(now func() time.Time) Option {
 	return func(s *Store) { s.now = now }
 }
 
+// dialTimeout is the default of go-redis.
+const dialTimeout = 5 * time.Second
+
 // urlHelp says what a right URL looks like.
 const urlHelp = `use redis://[user:password@]host:6379[/db], rediss://... for TLS, or unix://[user:password@]/path/to/socket[?db=n]`
 
@@ -79,21 +83,57 @@ const urlHelp = `use redis://[user:password@]host:6379[/db], rediss://... for TL
 // pool_size, read_timeout or protocol. It connects when it is first used: call
 // Ping to learn at once whether the server answers.
 func Open(url string, opts ...Option) (*Store, error) {
-	o, err := redis.ParseURL(url)
+	o, err := parseURL(url)
 	if err != nil {
-		return nil, storage.Invalid("bullmq: the URL of Redis is not right (%s): %s", withoutURL(err), urlHelp)
+		return nil, err
 	}
 	o.ContextTimeoutEnabled = true
 	// Retrying is done here: only of what certainly did not happen, and within the context.
 	o.MaxRetries = -1
 	o.DialerRetries = 1
 	o.MaintNotificationsConfig = noMaintNotifications()
+	if o.DialTimeout == 0 {
+		o.DialTimeout = dialTimeout
+	}
+	o.Dialer = (&suspects{}).dialer(redis.NewDialer(o))
 	s, err := New(redis.NewClient(o), opts...)
 	if err != nil {
 		return nil, err
 	}
 	s.owned = true
 	return s, nil
+}
+
+// parseURL reads a URL. Its errors repeat nothing that may be a part of a password.
+func parseURL(url string) (*redis.Options, error) {
+	if spillsPassword(url) {
+		return nil, storage.Invalid("bullmq: the URL of Redis is not right (the characters / ? # %% of a user or password must be escaped, as url.UserPassword does it): %s", urlHelp)
+	}
+	o, err := redis.ParseURL(url)
+	switch {
+	case err == nil:
+		return o, nil
+	case strings.Contains(url, "@"):
+		return nil, storage.Invalid("bullmq: the URL of Redis is not right (it is not shown, since it has a password; the characters / ? # %% @ in one must be escaped, as url.UserPassword does it): %s", urlHelp)
+	}
+	return nil, storage.Invalid("bullmq: the URL of Redis is not right (%s): %s", withoutURL(err), urlHelp)
+}
+
+// spillsPassword reports whether a URL's user or password has a character that
+// ends them early, so that the rest would be taken for a host, path or fragment.
+func spillsPassword(url string) bool {
+	scheme, rest, _ := strings.Cut(url, "://")
+	end := strings.IndexAny(rest, "/?#")
+	if end < 0 {
+		return false
+	}
+	authority, tail := rest[:end], rest[end:]
+	if scheme == "unix" && (authority == "" || strings.Contains(authority, "@")) {
+		return false // its path may have any character
+	}
+	path, query, _ := strings.Cut(tail, "?")
+	return strings.Contains(path, "@") || strings.Contains(query, "#") && strings.Contains(query, "@") ||
+		strings.Contains(query, "@") && !strings.Contains(query, "=")
 }
 
 // withoutURL is an error's text without the URL in it, which may hold a password.
@@ -139,7 +179,7 @@ func New(client redis.UniversalClient, opts ...Option) (*Store, error) {
 	return s, nil
 }
 
-// Ping reports whether the server answers.
+// Ping reports whether the server answers, and can hold queues.
 func (s *Store) Ping(ctx context.Context) error {
 	return s.read(ctx, redis.NewStatusCmd(ctx, "ping"))
 }

@@ -99,6 +99,8 @@ func (w *waiter) block(ctx context.Context, d time.Duration) (woken bool, due ti
 	l := w.line
 	w.mu.Unlock()
 
+	moved := make(chan struct{})
+	go l.watch(ctx, moved)
 	answer := make(chan func(), 1)
 	go func() {
 		popped, at, problem := l.pop(ctx, d)
@@ -113,6 +115,9 @@ func (w *waiter) block(ctx context.Context, d time.Duration) (woken bool, due ti
 		err = context.Cause(ctx)
 	case <-w.closed:
 		err = w.ended(ctx)
+	case <-moved:
+		w.drop()
+		return true, time.Time{}, nil // jobs may wait at the new master
 	case <-watchdog.C:
 		err = explain(fmt.Errorf("no answer within %v: %w", d+overdue, os.ErrDeadlineExceeded))
 	}
@@ -165,6 +170,33 @@ func (l *line) pop(ctx context.Context, d time.Duration) (popped bool, due time.
 		due = time.UnixMilli(ms)
 	}
 	return true, due, nil
+}
+
+// masterCheck is how often a waiting connection of a client that follows Sentinel
+// is compared with the present master.
+const masterCheck = time.Second
+
+// watch closes moved when another server has become the master, until ctx ends.
+func (l *line) watch(ctx context.Context, moved chan<- struct{}) {
+	if c, ok := l.s.client.(*redis.Client); !ok || c.Options().Addr != followsSentinel {
+		return
+	}
+	tick := time.NewTicker(masterCheck)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		l.mu.Lock()
+		c := l.client
+		l.mu.Unlock()
+		if c != nil && c.outdated(ctx) {
+			close(moved)
+			return
+		}
+	}
 }
 
 // connect makes the connection, if there is none yet, and names it.
