@@ -33,14 +33,10 @@ func replays() map[string]replayFunc {
 	return all
 }
 
-// vectorFolders are the records of this repository, those beside a checkout of
-// it, and those that the environment names.
+// vectorFolders are the records of this repository and those that the
+// environment names.
 func vectorFolders() []string {
 	dirs := []string{filepath.Join("..", "..", "testdata", "vectors")}
-	beside := filepath.Join("..", "..", "..", "shared", "protocol", "vectors")
-	if _, err := os.Stat(beside); err == nil {
-		dirs = append(dirs, beside)
-	}
 	for _, dir := range filepath.SplitList(os.Getenv("BULLMQ_VECTORS")) {
 		if dir != "" {
 			dirs = append(dirs, dir)
