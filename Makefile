@@ -3,20 +3,27 @@
 STATICCHECK = go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 DIR ?= .
 
+# install installs Debian packages, as root or through sudo.
+define install
+sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; \
+command -v apt-get >/dev/null && { [ -z "$$sudo" ] || command -v sudo >/dev/null; } || \
+	{ echo "install these packages yourself, which needs root and apt-get here: $(1)"; exit 1; }; \
+$$sudo apt-get update -qq && $$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $(1) >/dev/null;
+endef
+
 .PHONY: demo test setup check generate bench soak
 
 demo: ## generate, then run typed tasks on the files below DIR, with an embedded server
 	go generate ./...
 	go run ./example/app -dir $(DIR)
 
-test: setup ## everything, against real Redis and real Node peers; nothing is skipped
-	BULLMQ_REQUIRE=1 go test -race ./...
+test: setup ## everything, against real Redis and real Node peers; nothing is skipped. SHORT=1: in a minute, and it says what it leaves out
+	@BULLMQ_REQUIRE=1 go run ./internal/testrun $(if $(SHORT),-short)
 
-setup: ## what the tests need beside Go and Node: a Redis server, patch, the modules and the npm peers
-	@command -v redis-server >/dev/null && command -v patch >/dev/null || { \
-		echo "installing redis-server and patch"; \
-		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq redis-server patch >/dev/null; }
-	@go mod download
+setup: ## what the tests need beside Go and Node: a Redis server, git, patch, the modules and the npm peers
+	@command -v redis-server >/dev/null && command -v git >/dev/null && command -v patch >/dev/null || { \
+		echo "installing redis-server, git and patch"; $(call install,redis-server git patch) }
+	@echo "downloading modules"; go mod download
 	@test interop/node/node_modules/.package-lock.json -nt interop/node/package-lock.json || { \
 		echo "installing the npm peers"; \
 		cd interop/node && npm ci --silent --no-audit --no-fund && touch node_modules/.package-lock.json; }
@@ -34,8 +41,7 @@ generate: ## the generated code of the example
 
 bench: setup ## side by side with Node, asynq and River; see docs/performance.md
 	@command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || { \
-		echo "installing postgresql"; \
-		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql >/dev/null; }
+		echo "installing postgresql"; $(call install,postgresql) }
 	cd bench && go run .
 
 soak: setup ## Go and Node programs on the same queues under random faults: JOBS, SEED; see docs/reliability.md

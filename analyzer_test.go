@@ -23,6 +23,7 @@ type miss struct{ words, why string }
 // head of a case lists as missed.
 func TestAnalyzerSaysWhatGenerateSays(t *testing.T) {
 	t.Parallel()
+	notShort(t)
 	module := newModule(t)
 	for _, file := range archives(t, "testdata/generator/*.txtar") {
 		c := readCase(t, file)

@@ -18,6 +18,7 @@ import (
 // takes longer than all it does.
 func TestBehaviour(t *testing.T) {
 	t.Parallel()
+	notShort(t)
 	module := newModule(t)
 	imported := regexp.MustCompile(`"example\.com/(\w+)/[\w/]*gen"`)
 	var cases []string

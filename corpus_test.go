@@ -16,6 +16,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	bullmqgen "github.com/bullmq-gen/bullmq-gen"
+	"github.com/bullmq-gen/bullmq-gen/internal/testneed"
 )
 
 var update = flag.Bool("update", false, "record what is generated as what is wanted")
@@ -75,6 +76,7 @@ func TestCorpus(t *testing.T) {
 // after/), and then must not compile, with the words of want/words.txt.
 func TestNoCompile(t *testing.T) {
 	t.Parallel()
+	notShort(t)
 	module := newModule(t)
 	for _, file := range archives(t, "testdata/generator/nocompile/*.txtar") {
 		c := readCase(t, file)
@@ -97,6 +99,14 @@ func TestNoCompile(t *testing.T) {
 				require.Contains(t, string(out), strings.TrimSpace(line))
 			}
 		})
+	}
+}
+
+// notShort leaves a test out of a short run.
+func notShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("left out with -short")
 	}
 }
 
@@ -288,6 +298,7 @@ func (c *corpusCase) record(t *testing.T, got map[string]string) {
 // newModule makes a module that uses the runtime of this repository.
 func newModule(t *testing.T) string {
 	t.Helper()
+	testneed.Modules(t)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 	writeFile(t, filepath.Join(dir, "go.mod"), "module example.com\n\ngo 1.26.0\n"+requirements(t))

@@ -23,7 +23,7 @@ import (
 )
 
 func main() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	server, err := embedded.Start()
 	check(err)
@@ -55,6 +55,7 @@ func check(err error) {
 // no file at run time.
 func TestC073VendoredProgramRunsAnywhere(t *testing.T) {
 	t.Parallel()
+	notShort(t)
 	dir := newModule(t)
 	writeFile(t, filepath.Join(dir, "main.go"), program)
 	binary := filepath.Join(t.TempDir(), "program")

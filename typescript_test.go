@@ -22,6 +22,7 @@ import (
 // with the types of the real BullMQ of both versions.
 func TestTypeScript(t *testing.T) {
 	t.Parallel()
+	notShort(t)
 	modules, err := filepath.Abs("interop/node/node_modules")
 	require.NoError(t, err)
 	compiler := filepath.Join(modules, "typescript", "bin", "tsc")

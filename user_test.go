@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
+
+	"github.com/bullmq-gen/bullmq-gen/internal/testneed"
 )
 
 const (
@@ -31,6 +33,7 @@ type user struct {
 // newUser publishes this repository and gives the user the module in an archive.
 func newUser(t *testing.T, archive string) *user {
 	t.Helper()
+	testneed.Modules(t)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 	u := &user{t: t, dir: filepath.Join(dir, "module")}
@@ -110,6 +113,7 @@ const tools = modulePath + "/cmd/"
 // The way of the README in a service of several packages.
 func TestAServiceOfAUser(t *testing.T) {
 	t.Parallel()
+	notShort(t)
 	u := newUser(t, "testdata/modules/Service.txtar")
 	u.goes(".", "get", "-tool", tools+"bullmq-gen@"+published, tools+"bullmq-vet@"+published)
 	u.goes(".", "generate", "./...")
@@ -145,6 +149,7 @@ func TestAServiceOfAUser(t *testing.T) {
 // A workspace of two modules that has vendored what it needs, the generator too.
 func TestAWorkspaceOfAUser(t *testing.T) {
 	t.Parallel()
+	notShort(t)
 	u := newUser(t, "testdata/modules/Workspace.txtar")
 	u.goes("jobs", "get", "-tool", tools+"bullmq-gen@"+published)
 	u.goes("jobs", "generate", "./...")

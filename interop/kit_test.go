@@ -10,10 +10,12 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
+
+	"github.com/bullmq-gen/bullmq-gen/internal/testneed"
 )
 
 // patience is how long a test waits for what must happen.
-const patience = 60 * time.Second
+const patience = testneed.Patience
 
 // kit is a test with a deadline and a server.
 type kit struct {

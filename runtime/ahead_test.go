@@ -142,7 +142,7 @@ func TestPrefetchedJobsGoBackWhenTheWorkerIsPaused(t *testing.T) {
 // Jobs do not wait for slots that do not become free.
 func TestPrefetchedJobsGoBackWhenHandlersAreSlow(t *testing.T) {
 	t.Parallel()
-	g := newGated(t, 6, Concurrency(1), Prefetch(3), LockDuration(400*time.Millisecond))
+	g := newGated(t, 6, Concurrency(1), Prefetch(3), LockDuration(time.Hour), renewEvery(100*time.Millisecond))
 	g.begins("1")
 	g.settled(map[State]int{StateActive: 1, StateWaiting: 5})
 	require.Equal(t, []string{"2", "3", "4", "5", "6"}, g.waiting())

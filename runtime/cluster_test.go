@@ -73,7 +73,7 @@ func TestC087Cluster(t *testing.T) {
 			<-release
 		}
 		return Step(ctx, job, "greet", func(ctx context.Context) (greeting, error) { return hello(ctx, job) })
-	}, Concurrency(3), Limit(10_000, time.Second), Metrics(10), LockDuration(time.Second), StalledCheck(100*time.Millisecond, 1),
+	}, Concurrency(3), Limit(10_000, time.Second), Metrics(10), LockDuration(time.Hour), renewEvery(100*time.Millisecond), StalledCheck(100*time.Millisecond, 1),
 		GroupLimit(10_000, time.Second, func(*ActiveJob) string { return "all" }))
 	k.workReports()
 	k.workPages()

@@ -65,7 +65,7 @@ func TestEventsAreTyped(t *testing.T) {
 		"ProgressEvent 1", "CompletedEvent 1", "DrainedEvent ", "CustomEvent ", "PausedEvent ",
 	}, names(all))
 	require.Equal(t, "greet", all[0].(AddedEvent).Name)
-	require.WithinDuration(t, time.Now(), all[1].(DelayedEvent).Due, time.Minute)
+	require.WithinDuration(t, time.Now(), all[1].(DelayedEvent).Due, patience)
 	require.Equal(t, StateDelayed, all[2].(WaitingEvent).Prev)
 	require.JSONEq(t, "42", string(all[6].(ProgressEvent).Data))
 	require.JSONEq(t, `{"text":"hello ann","attempt":2}`, string(all[7].(CompletedEvent).Value))

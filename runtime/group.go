@@ -11,9 +11,10 @@ import (
 
 // GroupLimit is a rate limit for each group of jobs by itself, such as each
 // tenant: at most n of a group start in each window of per. A job over its
-// group's limit is delayed to a window that has room, in order and without
-// counting an attempt, and holds no slot meanwhile, so that one group cannot
-// keep others from running. Key tells the group of a job; empty: none, and no
+// group's limit is delayed to a window that has room, without counting an
+// attempt, and holds no slot meanwhile, so that one group cannot keep others
+// from running. Windows go to the jobs of a group in the order in which workers
+// ask for them: jobs that are taken at the same moment may change places. Key tells the group of a job; empty: none, and no
 // limit. A nil key: what the payload's field says that is declared as the
 // group. It holds for jobs that Go workers with this option take; Node workers
 // know no groups and run such jobs as they come.

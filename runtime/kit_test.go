@@ -10,13 +10,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullmq-gen/bullmq-gen/internal/testneed"
 	"github.com/bullmq-gen/bullmq-gen/internal/testredis"
 	"github.com/bullmq-gen/bullmq-gen/runtime/redisq"
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
 // patience is how long a test waits for what must happen.
-const patience = 30 * time.Second
+const patience = testneed.Patience
 
 type greet struct {
 	Name string `json:"name"`

@@ -1,6 +1,7 @@
 package bullmq
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 // ctx ends. A quarter of a lock's time passes between two rounds, so that two
 // of them may fail before a lock is lost.
 func (w *Worker) renewLocks(ctx context.Context) {
-	every := w.cfg.lock / 4
+	every := cmp.Or(w.cfg.renewEvery, w.cfg.lock/4)
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {

@@ -107,7 +107,7 @@ func TestStepsOfJobRetriedByHand(t *testing.T) {
 func TestStepsOfStalledJob(t *testing.T) {
 	t.Parallel()
 	k := flowKit(t)
-	m, err := NewManual(k.client, "orders", LockDuration(200*time.Millisecond))
+	m, err := NewManual(k.client, "orders", LockDuration(time.Hour))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = m.Close() })
 	h, err := orderTask.Add(k.ctx, k.client, "ann")
@@ -118,6 +118,7 @@ func TestStepsOfStalledJob(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, receipt{7}, r)
 
+	require.NoError(t, k.server.Client(t).Del(k.ctx, "bull:orders:"+h.ID+":lock").Err(), "its time is over")
 	o := &order{fail: func(string, int32) error { return nil }}
 	k.workOrders(o, StalledCheck(100*time.Millisecond, 3))
 	require.Equal(t, "ann: receipt 7, mail 1", value(k, h))

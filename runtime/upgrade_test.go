@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullmq-gen/bullmq-gen/internal/testneed"
 	bullmq "github.com/bullmq-gen/bullmq-gen/runtime"
 	"github.com/bullmq-gen/bullmq-gen/runtime/bullmqtest"
 )
@@ -66,7 +67,7 @@ func sendMail(_ context.Context, job *bullmq.Job[mail]) (string, error) {
 
 func soon(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), testneed.Patience)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -248,7 +249,7 @@ func TestGroupsOfUpgradedJobs(t *testing.T) {
 	require.Eventually(t, func() bool {
 		s, err := q.State(ctx, handles[1].ID)
 		return err == nil && s == bullmq.StateDelayed
-	}, 30*time.Second, 2*time.Millisecond)
+	}, testneed.Patience, 2*time.Millisecond)
 }
 
 func TestUpgradesThatAreDeclaredWrongly(t *testing.T) {

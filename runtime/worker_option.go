@@ -19,6 +19,7 @@ type workerConfig struct {
 	concurrency               int
 	ownConcurrency            bool // said by an option
 	lock                      time.Duration
+	renewEvery                time.Duration // 0: a quarter of lock
 	drainDelay                time.Duration
 	stalledInterval           time.Duration
 	maxStalled                int
@@ -136,6 +137,12 @@ func NoRemoteCancel() WorkerOption { return workerOption(func(c *workerConfig) {
 
 // WithHooks calls functions when something happens on this worker.
 func WithHooks(h Hooks) WorkerOption { return workerOption(func(c *workerConfig) { c.hooks = h }) }
+
+// renewEvery is how often locks are renewed, whatever they last; for tests, which
+// then see renewals soon of locks that no slow machine loses.
+func renewEvery(d time.Duration) WorkerOption {
+	return workerOption(func(c *workerConfig) { c.renewEvery = d })
+}
 
 // drainDelay is how long an idle worker waits for the marker before it looks anyway; for tests.
 func drainDelay(d time.Duration) WorkerOption {

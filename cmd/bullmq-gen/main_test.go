@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	bullmqgen "github.com/bullmq-gen/bullmq-gen"
+	"github.com/bullmq-gen/bullmq-gen/internal/testneed"
 	bullmq "github.com/bullmq-gen/bullmq-gen/runtime"
 )
 
@@ -473,6 +474,7 @@ func TestGoToolAndVendor(t *testing.T) {
 // useThisRepository makes the command a tool of the module in dir.
 func useThisRepository(t *testing.T, dir string) {
 	t.Helper()
+	testneed.Modules(t)
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
 	_, requires, ok := strings.Cut(read(t, root, "go.mod"), "\nrequire")

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -17,6 +16,8 @@ import (
 	bullmq "github.com/bullmq-gen/bullmq-gen/runtime"
 	"github.com/bullmq-gen/bullmq-gen/runtime/bullmqtest"
 	"github.com/bullmq-gen/bullmq-gen/runtime/embedded"
+
+	"github.com/bullmq-gen/bullmq-gen/internal/testneed"
 )
 
 // folder makes files whose numbers are known.
@@ -58,7 +59,7 @@ func (b *buffer) String() string {
 }
 
 func testContext(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), testneed.Patience)
 	t.Cleanup(cancel)
 	return ctx
 }

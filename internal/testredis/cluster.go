@@ -9,10 +9,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
-)
 
-// clusterTime is how long the nodes of a cluster may take to agree on something.
-const clusterTime = 60 * time.Second
+	"github.com/bullmq-gen/bullmq-gen/internal/testneed"
+)
 
 // slots is how many slots a cluster has.
 const slots = 16384
@@ -63,7 +62,7 @@ func (n *Nodes) await(what string, ok func(*redis.Client) bool) {
 	n.t.Helper()
 	for _, s := range append(n.Masters[:len(n.Masters):len(n.Masters)], n.Replica) {
 		c := s.Client(n.t)
-		require.Eventually(n.t, func() bool { return ok(c) }, clusterTime, 20*time.Millisecond, what)
+		require.Eventually(n.t, func() bool { return ok(c) }, testneed.Patience, 20*time.Millisecond, what)
 	}
 }
 
@@ -72,7 +71,7 @@ func (n *Nodes) awaitReplica() {
 	c := n.Replica.Client(n.t)
 	require.Eventually(n.t, func() bool {
 		return strings.Contains(c.Info(context.Background(), "replication").Val(), "master_link_status:up")
-	}, clusterTime, 20*time.Millisecond, "the replica has all data")
+	}, testneed.Patience, 20*time.Millisecond, "the replica has all data")
 	n.await("all nodes know the replica", func(c *redis.Client) bool {
 		return strings.Contains(c.ClusterNodes(context.Background()).Val(), "slave ") // it calls itself "myself,slave"
 	})

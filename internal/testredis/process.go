@@ -20,10 +20,12 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/bullmq-gen/bullmq-gen/internal/testneed"
 )
 
 const (
-	startDeadline = 20 * time.Second
+	startDeadline = testneed.Patience
 	pollEvery     = 5 * time.Millisecond
 )
 

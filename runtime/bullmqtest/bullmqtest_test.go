@@ -11,6 +11,8 @@ import (
 
 	bullmq "github.com/bullmq-gen/bullmq-gen/runtime"
 	"github.com/bullmq-gen/bullmq-gen/runtime/bullmqtest"
+
+	"github.com/bullmq-gen/bullmq-gen/internal/testneed"
 )
 
 type welcome struct {
@@ -50,7 +52,7 @@ func TestAdvance(t *testing.T) {
 	w, err := bullmq.NewWorker(env.Client, welcomeTask.Spec().Queue)
 	require.NoError(t, err)
 	welcomeTask.Handle(w, func(context.Context, *bullmq.Job[welcome]) (int, error) { return 7, nil })
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), testneed.Patience)
 	defer cancel()
 	require.NoError(t, w.Start(ctx))
 	defer func() { require.NoError(t, w.Stop(ctx)) }()

@@ -106,7 +106,7 @@ func TestAddAfterTheConnectionBroke(t *testing.T) {
 	for name, s := range clients(t, link.Addr(), srv.DB()) {
 		require.NoError(t, s.Ping(t.Context()))
 		link.Cut()
-		require.Eventually(t, func() bool { open, _ := link.Connections(); return open == 0 }, 5*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { open, _ := link.Connections(); return open == 0 }, patience, time.Millisecond)
 		stored := srv.Client(t).LLen(t.Context(), "bull:q:wait").Val()
 		_, err := s.Add(t.Context(), "q", plainJobs(1))
 		now := srv.Client(t).LLen(t.Context(), "bull:q:wait").Val()

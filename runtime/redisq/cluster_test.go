@@ -76,11 +76,11 @@ func TestEventsAfterAFailover(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, err = s.Add(ctx, "q", plainJobs(1))
 		return err == nil
-	}, 20*time.Second, time.Millisecond)
+	}, patience, time.Millisecond)
 	var more []storage.Event
 	require.Eventually(t, func() bool {
 		more, err = s.ReadEvents(ctx, "q", read[1].Cursor, time.Second)
 		return err == nil
-	}, 20*time.Second, time.Millisecond)
+	}, patience, time.Millisecond)
 	require.GreaterOrEqual(t, len(more), 2)
 }

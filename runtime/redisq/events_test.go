@@ -128,7 +128,7 @@ func (b *bench) awaitReader(n int) {
 		b.readers.mu.Lock()
 		defer b.readers.mu.Unlock()
 		return len(b.readers.busy) == n
-	}, 10*time.Second, time.Millisecond)
+	}, patience, time.Millisecond)
 }
 
 // A lost connection is an error, and the next read makes a new one.
@@ -145,7 +145,7 @@ func TestReadEventsOverABrokenConnection(t *testing.T) {
 		_, err := s.ReadEvents(b.ctx, "q", "", time.Hour)
 		done <- err
 	}()
-	require.Eventually(t, func() bool { open, _ := link.Connections(); return open > 0 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { open, _ := link.Connections(); return open > 0 }, patience, time.Millisecond)
 	link.Cut()
 	require.True(t, storage.Transient(<-done))
 	require.NoError(t, s.Publish(b.ctx, "q", "e", 0))

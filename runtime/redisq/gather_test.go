@@ -83,7 +83,7 @@ func (g *gathering) add(ctx context.Context, job storage.NewJob) <-chan answer {
 		added, err := g.Add(ctx, "q", []storage.NewJob{job})
 		got <- answer{added, err}
 	})
-	require.Eventually(g.t, func() bool { return g.gathered() == before+1 }, 20*time.Second, time.Millisecond)
+	require.Eventually(g.t, func() bool { return g.gathered() == before+1 }, patience, time.Millisecond)
 	return got
 }
 
@@ -144,7 +144,7 @@ func TestAddsOfManyGoroutinesShareACall(t *testing.T) {
 		require.Equal(t, fmt.Sprint(1700000000000+int64(i)), g.c.HGet(t.Context(), key, "timestamp").Val())
 	}
 	require.Equal(t, want, append([]string{"lane0", "lane1"}, slices.DeleteFunc(g.stored(), func(n string) bool { return n[:4] == "lane" })...))
-	require.Eventually(t, func() bool { return g.lanes() == 0 }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return g.lanes() == 0 }, patience, time.Millisecond)
 }
 
 // What becomes of one add is its own: a job that is there already, a context

@@ -156,7 +156,7 @@ func cluster(t *testing.T) *redis.ClusterClient {
 	require.Eventually(t, func() bool {
 		c.ReloadState(t.Context())
 		return c.Set(t.Context(), "ready", "1", 0).Err() == nil
-	}, 20*time.Second, 10*time.Millisecond)
+	}, patience, 10*time.Millisecond)
 	require.NoError(t, c.Del(t.Context(), "ready").Err())
 	return c
 }

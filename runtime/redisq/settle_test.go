@@ -259,9 +259,9 @@ func TestFreedSlotWakesAWorker(t *testing.T) {
 		b.take("1")
 		b.waiting("q", "wait", "2")
 		b.do("del", "bull:q:marker")
-		require.NoError(t, b.Hold(b.ctx, "q", time.Minute))
+		require.NoError(t, b.Hold(b.ctx, "q", time.Hour))
 		req := settleAt(1, completed("1"))
-		req.Limit = &storage.RateLimit{Max: 9, Per: time.Minute}
+		req.Limit = &storage.RateLimit{Max: 9, Per: time.Hour}
 		require.Positive(t, b.settleAll(req).Limited)
 		require.Equal(t, []string{"0"}, b.set("q", "marker"))
 	})
@@ -288,28 +288,28 @@ func TestTakeKeepsToARateLimit(t *testing.T) {
 			b.do("hset", b.key("q", id), "defa", "child failed")
 		}
 		req := settleAt(10)
-		req.Limit = &storage.RateLimit{Max: 4, Per: time.Minute}
+		req.Limit = &storage.RateLimit{Max: 4, Per: time.Hour}
 		reply := b.mustSettle(req)
 		require.Equal(t, []string{"1", "2", "3", "4", "5", "6", "7"}, idsOf(reply.Jobs))
-		require.InDelta(t, time.Minute, reply.Limited, float64(10*time.Second))
+		remains(t, reply.Limited, time.Hour)
 		require.Equal(t, "4", b.do("get", "bull:q:limiter"))
 
 		b.in("q", "delayed", "9", (settleTime-5)*4096)
 		reply = b.mustSettle(req)
 		require.Empty(t, reply.Jobs)
-		require.InDelta(t, time.Minute, reply.Limited, float64(10*time.Second))
+		remains(t, reply.Limited, time.Hour)
 		require.Equal(t, []string{"8", "9"}, b.list("q", "wait"), "due jobs wait all the same")
 
 		req.Limit = nil
 		require.Equal(t, []string{"8", "9"}, idsOf(b.mustSettle(req).Jobs), "a worker without a limit is not limited")
 
 		b.do("del", "bull:q:limiter")
-		b.do("hset", "bull:q:meta", "max", "1", "duration", "50000")
+		b.do("hset", "bull:q:meta", "max", "1", "duration", "50000") // less than the half of the worker's time
 		b.waiting("q", "wait", "10", "11")
-		req.Limit = &storage.RateLimit{Max: 4, Per: time.Minute}
+		req.Limit = &storage.RateLimit{Max: 4, Per: time.Hour}
 		reply = b.mustSettle(req)
 		require.Equal(t, []string{"10"}, idsOf(reply.Jobs), "the maximum of the queue comes first")
-		require.InDelta(t, time.Minute, reply.Limited, float64(5*time.Second), "the time of the worker does")
+		remains(t, reply.Limited, time.Hour)
 
 		b.do("set", "bull:q:limiter", "9")
 		require.Equal(t, []string{"11"}, idsOf(b.mustSettle(req).Jobs), "a count that never ends limits nothing")
@@ -344,16 +344,24 @@ func TestBackToWaitOfJobsThatWereNotRun(t *testing.T) {
 	})
 }
 
+// remains requires that of a time that was just set at least the half is left:
+// however slow the machine is, it was that time and no other.
+func remains(t *testing.T, left, of time.Duration) {
+	t.Helper()
+	require.Greater(t, left, of/2)
+	require.LessOrEqual(t, left, of)
+}
+
 // A job that meets a limit set by hand goes back to wait: the same call must
 // not take it again, even if the worker has no limit of its own.
 func TestBackToWaitUnderALimitSetByHand(t *testing.T) {
 	t.Parallel()
 	onServers(t, nil, func(b *bench) {
 		b.take("1")
-		require.NoError(t, b.Hold(b.ctx, "q", time.Minute))
+		require.NoError(t, b.Hold(b.ctx, "q", time.Hour))
 		reply := b.settleAll(settleAt(1, settledAs(storage.BackToWait, "1")))
 		require.Empty(t, reply.Jobs)
-		require.InDelta(t, time.Minute, reply.Limited, float64(10*time.Second))
+		remains(t, reply.Limited, time.Hour)
 		require.Equal(t, []string{"1"}, idsOf(b.mustSettle(settleAt(1)).Jobs))
 
 		b.do("set", "bull:q:limiter", "1", "px", "60000") // an ordinary count
@@ -551,7 +559,7 @@ func TestSettleTellsWhatJobsShareOnce(t *testing.T) {
 		require.Equal(t, want, b.mustSettle(settleAt(len(ids))).Jobs)
 		for _, id := range ids {
 			require.Equal(t, "tok", b.c.Get(b.ctx, b.key("q", id+":lock")).Val(), id)
-			require.Greater(t, b.c.PTTL(b.ctx, b.key("q", id+":lock")).Val(), 20*time.Second, id)
+			require.Positive(t, b.c.PTTL(b.ctx, b.key("q", id+":lock")).Val(), id)
 		}
 		b.do("set", b.key("q", "3:lock"), "of another")
 		req := settleAt(0)
@@ -578,7 +586,7 @@ func TestTakenJobsAreLockedWithoutCopies(t *testing.T) {
 	b.take("1", "2", "3")
 	for _, id := range []string{"1", "2", "3"} {
 		require.Equal(t, "tok", b.c.Get(b.ctx, b.key("q", id+":lock")).Val(), id)
-		require.Greater(t, b.c.PTTL(b.ctx, b.key("q", id+":lock")).Val(), time.Second, id)
+		require.Positive(t, b.c.PTTL(b.ctx, b.key("q", id+":lock")).Val(), id)
 	}
 }
 

@@ -11,12 +11,13 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullmq-gen/bullmq-gen/internal/testneed"
 	"github.com/bullmq-gen/bullmq-gen/internal/testredis"
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
 // patience is how long a test waits for what must come.
-const patience = 20 * time.Second
+const patience = testneed.Patience
 
 // long is longer than any test has patience: a wait for it must be ended.
 const long = time.Hour
