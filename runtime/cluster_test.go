@@ -12,6 +12,7 @@ import (
 	"github.com/bullmq-gen/bullmq-gen/internal/audit"
 	"github.com/bullmq-gen/bullmq-gen/internal/testredis"
 	"github.com/bullmq-gen/bullmq-gen/runtime/redisq"
+	inuse "github.com/bullmq-gen/bullmq-gen/runtime/redisq/audit"
 	"github.com/bullmq-gen/bullmq-gen/scripts"
 )
 
@@ -113,8 +114,14 @@ func TestC087Cluster(t *testing.T) {
 	k.operate(q, many[0].ID)
 	k.operateOnOne(q)
 	k.audit("{app}:q")
+	report, err := inuse.Run(k.ctx, nodes.Client(t), inuse.Prefix("{app}:q"), inuse.Queues("greetings"))
+	require.NoError(t, err)
+	require.True(t, report.Sound(), "%v", report.Findings)
 	require.NoError(t, q.Obliterate(k.ctx, true))
 	for _, name := range scripts.Names() {
+		if name == "repair" { // nothing is wrong
+			continue
+		}
 		require.True(t, ran()[name], "script %s was not run", name)
 	}
 }
