@@ -41,7 +41,7 @@ type Config struct {
 	// Tags are build tags, separated by commas.
 	Tags string
 	// NoGuard leaves out the declarations that keep stale code from compiling
-	// after a payload has changed.
+	// after a field or tag of a payload itself has changed.
 	NoGuard bool
 	// NoManifest leaves out bullmq.manifest.json, NoTypeScript the type
 	// declarations for Node programs. Those that are there are removed.
