@@ -177,8 +177,9 @@ func (q *Queue) ClearLogs(ctx context.Context, id string, keep int) error {
 	return q.client.store.ClearLogs(ctx, q.name, id, keep)
 }
 
-// RemoveOrphans deletes what is left of jobs that are in no state, up to limit
-// (0: all), and returns how many there were.
+// RemoveOrphans deletes what is left of jobs that are in no state, and takes
+// ids of finished jobs whose data are gone out of their state. It stops after
+// limit jobs (0: all), and returns how many there were.
 func (q *Queue) RemoveOrphans(ctx context.Context, limit int) (int, error) {
 	return q.client.store.RemoveOrphans(ctx, q.name, bulkStep, limit)
 }

@@ -51,7 +51,7 @@ for low = 1, #marked, 500 do
     if string.sub(id, 1, 2) == '0:' then -- the marker of a very old version
       rc('LREM', active, 1, id)
     elseif not held[i - low + 1] and rc('LPOS', active, id) then
-      local state = L.placed(B, id)
+      local state = L.placed(B, id, true)
       if rc('EXISTS', B .. id) == 0 then
         rc('LREM', active, 0, id) -- an id without a job
       elseif state then

@@ -52,7 +52,32 @@ func (s *Store) RemoveOrphans(ctx context.Context, queue string, count, limit in
 		total += n
 		return limit > 0 && total >= limit, err
 	})
+	for _, state := range []string{"completed", "failed"} {
+		if err != nil || limit > 0 && total >= limit {
+			break
+		}
+		var n int
+		n, err = s.removeGhosts(ctx, queue, state, max(0, limit-total))
+		total += n
+	}
 	return total, err
+}
+
+// removeGhosts takes the ids out of a finished state whose jobs are gone, with
+// what is left of each.
+func (s *Store) removeGhosts(ctx context.Context, queue, state string, limit int) (int, error) {
+	total := 0
+	for from := 0; ; {
+		reply, err := s.run(ctx, "ghosts", queue, state, from, defaultCount, max(0, limit-total))
+		if err != nil {
+			return total, err
+		}
+		total += parseInt(reply[0])
+		if reply[2] == "0" || limit > 0 && total >= limit {
+			return total, nil
+		}
+		from += parseInt(reply[1])
+	}
 }
 
 // listed reads the ids in the queue's lists. Jobs come and go meanwhile: those

@@ -56,8 +56,8 @@ type Operator interface {
 	// Unlink makes a parent no longer wait for a child; false: it did not.
 	// The queue is the child's.
 	Unlink(ctx context.Context, queue, id string) (bool, error)
-	// RemoveOrphans deletes jobs that are in no state, up to limit (0: all),
-	// and returns how many. It works in steps that look at about count keys (0: 1000).
+	// RemoveOrphans deletes jobs that are in no state, and takes ids of finished
+	// jobs whose data are gone out of their state, up to limit (0: all). It returns how many. It works in steps that look at about count keys (0: 1000).
 	RemoveOrphans(ctx context.Context, queue string, count, limit int) (int, error)
 	// ReleaseDedup frees a deduplication id; with an owner only if that job
 	// holds it. False: it was not held (by it).

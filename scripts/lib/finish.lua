@@ -24,7 +24,8 @@ local function drop(b, ids, now)
 end
 
 -- Keeps, of the jobs in `state`, those that are younger than `age` (ms; 0: any) and the newest `count` (below 1: any number), after
--- n jobs of the same policy came to it. Age drops at most `limit` jobs for each of them, the newest of the old ones first.
+-- n jobs of the same policy came to it. Age drops at most `limit` jobs for each of them, the newest of the old ones first. Count drops at
+-- most 100 for each and 1000 in all, the oldest first: more are there only after the count was made smaller, and later calls drop them.
 function L.retain(b, state, now, count, age, limit, n)
   local set = b .. state
   if age > 0 then
@@ -38,10 +39,11 @@ function L.retain(b, state, now, count, age, limit, n)
     end
   end
   if count > 0 then
-    local ids = rc('ZREVRANGE', set, count, -1)
-    if #ids > 0 then
-      drop(b, ids, now)
-      rc('ZREMRANGEBYRANK', set, 0, -count - 1)
+    local over = rc('ZCARD', set) - count
+    if over > 0 then
+      local most = math.min(over, 100 * n, 1000)
+      drop(b, rc('ZRANGE', set, 0, most - 1), now)
+      rc('ZREMRANGEBYRANK', set, 0, most - 1)
     end
   end
 end

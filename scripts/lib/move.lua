@@ -17,12 +17,17 @@ function L.unplace(b, id, but)
   end
 end
 
--- The state that a job is in, but for `active`; nil: none. Lists are gone through.
-function L.placed(b, id)
+-- The state that a job is in, but for `active`; nil: none. Lists are gone through; with `near` only the 1000 entries at each end, where a
+-- stopped call can have put a job: a long list would be gone through for each of many jobs.
+function L.placed(b, id, near)
   for _, set in ipairs({ 'completed', 'failed', 'waiting-children', 'delayed', 'prioritized' }) do
     if rc('ZSCORE', b .. set, id) then return set end
   end
   for _, list in ipairs({ 'wait', 'paused' }) do
-    if rc('LPOS', b .. list, id) then return list end
+    if near then
+      if rc('LPOS', b .. list, id, 'RANK', -1, 'MAXLEN', 1000) or rc('LPOS', b .. list, id, 'MAXLEN', 1000) then return list end
+    elseif rc('LPOS', b .. list, id) then
+      return list
+    end
   end
 end

@@ -1,0 +1,99 @@
+package redisq
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullmq-gen/bullmq-gen/internal/testredis"
+	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
+)
+
+// A right that is revoked while jobs run, and granted again later, costs no job.
+func TestARevokedCommandLosesNoJob(t *testing.T) {
+	t.Parallel()
+	srv := testredis.Start(t)
+	admin := srv.Client(t)
+	ctx := context.Background()
+	for _, command := range []string{
+		"zpopmin", "zrange", "zrem", "lrem", "lpush", "rpush", "ltrim", "lrange", "rpop", "rpoplpush", "zadd", "hset", "hmget", "del",
+		"xadd", "srem", "set", "rename", "exists", "incrby",
+	} {
+		for _, mode := range [][]Option{nil, {Peers5()}} {
+			srv.FlushAll()
+			require.NoError(t, admin.Do(ctx, "acl", "setuser", "u", "reset", "on", ">pw", "~*", "&*", "+@all").Err())
+			o := srv.Options()
+			o.Username, o.Password = "u", "pw"
+			c := redis.NewClient(o)
+			s, err := New(c, mode...)
+			require.NoError(t, err)
+			var added []string
+			for i := range 60 {
+				id := "j" + itoa(i)
+				require.NoError(t, admin.HSet(ctx, "bull:q:"+id, "name", "n", "data", "{}", "opts", "{}", "timestamp", "1", "delay", "0", "priority", itoa(i%2*3)).Err())
+				if i%2 == 0 {
+					require.NoError(t, admin.LPush(ctx, "bull:q:wait", id).Err())
+				} else {
+					require.NoError(t, admin.ZAdd(ctx, "bull:q:prioritized", redis.Z{Score: 3*4294967296 + float64(i), Member: id}).Err())
+				}
+				added = append(added, id)
+			}
+			require.NoError(t, admin.Set(ctx, "bull:q:pc", 60, 0).Err())
+			done := map[string]int{}
+			held := []*storage.Record{}
+			work := func(rounds int, take int) (failed error) {
+				for range rounds {
+					req := settleAt(take)
+					for _, j := range held {
+						req.Settle = append(req.Settle, completed(j.ID))
+					}
+					for try := range 3 {
+						req.Again = try > 0
+						reply, err := s.Settle(ctx, "q", req)
+						if err != nil {
+							failed = err
+							continue
+						}
+						for i, j := range held {
+							if reply.Errs[i] == nil {
+								done[j.ID]++
+							}
+						}
+						held = reply.Jobs
+						break
+					}
+				}
+				return failed
+			}
+			require.NoError(t, work(2, 7))
+			require.NoError(t, admin.Do(ctx, "acl", "setuser", "u", "-"+command).Err())
+			if err := work(2, 7); err != nil {
+				require.Contains(t, err.Error(), "+"+command, "the hint names the command")
+			}
+			require.NoError(t, admin.Do(ctx, "acl", "setuser", "u", "+@all").Err())
+			for range 12 {
+				require.NoError(t, work(3, 7))
+				for _, id := range admin.LRange(ctx, "bull:q:active", 0, -1).Val() { // the locks of those that nobody knows of run out
+					if !slices.ContainsFunc(held, func(r *storage.Record) bool { return r.ID == id }) {
+						admin.Del(ctx, "bull:q:"+id+":lock")
+					}
+				}
+				admin.Del(ctx, "bull:q:stalled-check")
+				_, err := s.RecoverStalled(ctx, "q", storage.StalledRequest{Now: time.Now(), Interval: time.Second, MaxStalled: 100})
+				require.NoError(t, err)
+			}
+			require.NoError(t, work(2, 0))
+			for _, id := range added {
+				require.NoError(t, admin.ZScore(ctx, "bull:q:completed", id).Err(), "%s denied: %s is not completed", command, id)
+			}
+			for _, key := range []string{"wait", "prioritized", "active", "paused"} {
+				require.Zero(t, admin.Exists(ctx, "bull:q:"+key).Val(), "%s denied: %s is left", command, key)
+			}
+			require.NoError(t, c.Close())
+		}
+	}
+}
