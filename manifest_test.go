@@ -274,7 +274,7 @@ func TestSchemasRefuse(t *testing.T) {
 		{"optional", `{"struct":{},"-":true}`, true},
 		{"optional", "{}", false},
 		{"optional", "{" + optional + `,"empty":1}`, false},
-		{"optional", "{" + optional + `,"ptrEmpty":null}`, false},
+		{"optional", "{" + optional + `,"ptrEmpty":null}`, true},
 		{"optional", "{" + optional + `,"ptrPtr":null}`, true},
 		{"optional", "{" + optional + `,"zero":"yesterday"}`, false},
 		{"optional", "{" + optional + `,"map":{"a":40000}}`, false},

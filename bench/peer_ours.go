@@ -18,7 +18,7 @@ func newOurs(addr string) (contender, error) { return &ours{addr}, nil }
 
 var (
 	oursQueue = &bullmq.QueueSpec{Name: "bench", Tasks: []string{"job"}}
-	oursTask  = bullmq.NewTask[payload, bullmq.None](bullmq.Spec{Queue: oursQueue, Name: "job", Required: []string{"id", "text"}}, nil)
+	oursTask  = bullmq.NewTask[payload, bullmq.None](bullmq.Spec{Queue: oursQueue, Name: "job"}, nil)
 )
 
 // with opens a client for one order.

@@ -10,7 +10,7 @@ import (
 var (
 	flowQueue  = &bullmq.QueueSpec{Name: oursQueue.Name, Tasks: []string{"job", "parent"}}
 	flowParent = bullmq.NewTask[payload, bullmq.None](bullmq.Spec{
-		Queue: flowQueue, Name: "parent", Required: []string{"id", "text"},
+		Queue: flowQueue, Name: "parent",
 		Slots: []bullmq.SlotSpec{{Name: "parts", Kind: bullmq.SlotMany, Queue: flowQueue.Name, Job: "job"}},
 	}, nil)
 )

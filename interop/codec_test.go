@@ -31,7 +31,7 @@ func TestEnvelopesOfCodecs(t *testing.T) {
 		for kid, c := range map[string]bullmq.Codec{"": bullmq.Gzip(10), "k1": aes, "older": aes} {
 			q := &bullmq.QueueSpec{Name: name("coded")}
 			task := bullmq.NewTask[coded, coded](bullmq.Spec{
-				Queue: q, Name: "task", Required: []string{"text"}, Codec: func() bullmq.Codec { return c },
+				Queue: q, Name: "task", Codec: func() bullmq.Codec { return c },
 			}, nil)
 			peer := f.on(f.node, q.Name)
 			step := func(do, bound string) Args {

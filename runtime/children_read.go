@@ -2,7 +2,6 @@ package bullmq
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 )
 
@@ -30,16 +29,6 @@ func (o *Outcome[R]) take(value []byte, err error, code *coder, queue string) er
 // taker is an Outcome of any type.
 type taker interface {
 	take(value []byte, err error, code *coder, queue string) error
-}
-
-func decodeValue[R any](value []byte, into *R) error {
-	if len(value) == 0 {
-		value = []byte("null")
-	}
-	if err := json.Unmarshal(value, into); err != nil {
-		return explain(err)
-	}
-	return nil
 }
 
 // readChild reads the result of a child into an R, which may be an Outcome.

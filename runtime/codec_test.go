@@ -32,7 +32,7 @@ var notesQueue = &bullmq.QueueSpec{Name: "notes"}
 
 // notes is a task with a codec, whose result is the text turned to capitals.
 func notes(c bullmq.Codec, change ...func(*bullmq.Spec)) *bullmq.Task[note, note] {
-	spec := bullmq.Spec{Queue: notesQueue, Name: "note", Required: []string{"text"}, Codec: use(c)}
+	spec := bullmq.Spec{Queue: notesQueue, Name: "note", Codec: use(c)}
 	for _, f := range change {
 		f(&spec)
 	}
@@ -347,7 +347,7 @@ func TestCodecsThatMisbehaveInTheWorker(t *testing.T) {
 		"the payload lacks":        fake{same, gives("{}", nil)},
 		`result of task "note", job "1": codec: what it made is not JSON`: fake{gives("x", nil), same},
 	} {
-		_, attempts, err := workOnce(t, notes(c), json.RawMessage(`{"text":"a"}`))
+		_, attempts, err := workOnce(t, notes(c), json.RawMessage(`{"text":"a","owner":""}`))
 		require.ErrorContains(t, err, want)
 		require.Equal(t, 1, attempts, want)
 	}

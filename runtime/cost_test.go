@@ -97,7 +97,7 @@ func workEndless(tb testing.TB, jobs, concurrency int) *endless {
 	c, err := NewClient(s, WithLogger(quiet()))
 	require.NoError(tb, err)
 	q := &QueueSpec{Name: "greetings"}
-	task := NewTask[greet, None](Spec{Queue: q, Name: "greet", Required: []string{"name"}}, nil)
+	task := NewTask[greet, None](Spec{Queue: q, Name: "greet"}, nil)
 	w, err := NewWorker(c, q, Concurrency(concurrency))
 	require.NoError(tb, err)
 	task.Handle(w, NoResult(func(context.Context, *Job[greet]) error { return nil }))

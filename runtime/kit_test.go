@@ -58,7 +58,7 @@ func newKitAt(t *testing.T, s *testredis.Server, url string, opts ...ClientOptio
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
 	q := &QueueSpec{Name: "greetings"}
-	task := NewTask[greet, greeting](Spec{Queue: q, Name: "greet", Required: []string{"name"}}, nil)
+	task := NewTask[greet, greeting](Spec{Queue: q, Name: "greet"}, nil)
 	return &kit{T: t, ctx: ctx, server: s, store: store, client: c, queue: q, task: task}
 }
 

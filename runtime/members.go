@@ -3,39 +3,7 @@ package bullmq
 import (
 	"bytes"
 	"encoding/json"
-	"strconv"
 )
-
-// missingMembers are the required names, quoted, that are no members of the
-// top-level object. The text is known to be JSON: this only looks where names
-// are, since a payload is read for each job.
-func missingMembers(text []byte, required []string) []string {
-	var few [32]bool
-	found := few[:min(len(required), len(few))]
-	if len(required) > len(few) {
-		found = make([]bool, len(required))
-	}
-	left := len(required)
-	eachMember(text, func(name []byte) bool {
-		for i, r := range required {
-			if !found[i] && string(name) == r {
-				found[i] = true
-				left--
-			}
-		}
-		return left > 0
-	})
-	if left == 0 {
-		return nil
-	}
-	var missing []string
-	for i, r := range required {
-		if !found[i] {
-			missing = append(missing, strconv.Quote(r))
-		}
-	}
-	return missing
-}
 
 // eachMember calls f with the name of each member of the top-level object, as
 // long as f wants more. Text that is no object has none.

@@ -2,9 +2,7 @@ package bullmq
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
-	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -48,86 +46,6 @@ func TestC019PayloadsThatNodeCannotRead(t *testing.T) {
 	for _, ok := range []any{json.RawMessage(`{"s":"99999999999999999999"}`), json.RawMessage(`[1e300,0.12345678901234567890]`), []byte{0xff}} {
 		_, err := encodeJSON(ok)
 		require.NoError(t, err)
-	}
-}
-
-type checked struct {
-	N int `json:"n"`
-}
-
-func (c checked) Validate() error {
-	if c.N < 0 {
-		return json.Unmarshal([]byte("{"), &c)
-	}
-	return nil
-}
-
-func TestPayloadsNeverDecodeToZeroValues(t *testing.T) {
-	t.Parallel()
-	type deep struct {
-		Items []struct {
-			Count int `json:"count"`
-		} `json:"items"`
-	}
-	type payload struct {
-		ID string `json:"id"`
-		In deep   `json:"in"`
-	}
-	for text, want := range map[string]string{
-		"":     "payload is empty",
-		"null": "payload is null",
-		"{":    "unexpected end",
-		"[]":   "at $: a JSON array does not fit",
-		`{"id":"a","in":{"items":[{"count":"x"}]}}`: "count: a JSON string does not fit int",
-		`{"in":{}}`:           `lacks "id"`,
-		`{}`:                  `lacks "id", "in"`,
-		`{"ID":"a","in":{}}`:  `lacks "id"`,
-		`{"id":"a","in":{}} `: "",
-	} {
-		var p payload
-		err := decodeJSON([]byte(text), []string{"id", "in"}, &p)
-		if want == "" {
-			require.NoError(t, err, text)
-			continue
-		}
-		require.ErrorContains(t, err, want, text)
-	}
-	var p *payload
-	require.NoError(t, decodeJSON([]byte("null"), nil, &p))
-	var raw json.RawMessage
-	require.NoError(t, decodeJSON([]byte("null"), nil, &raw))
-	var c checked
-	require.Error(t, decodeJSON([]byte(`{"n":-1}`), nil, &c))
-}
-
-func TestRequiredMembersAreFoundWhereverTheyStand(t *testing.T) {
-	t.Parallel()
-	many := make([]string, 40)
-	object := []byte("{")
-	for i := range many {
-		many[i] = "m" + strconv.Itoa(i)
-		object = fmt.Appendf(object, "%q:%d,", many[i], i)
-	}
-	object = append(object, `"last":0}`...)
-	require.Empty(t, missingMembers(object, many))
-	require.Equal(t, []string{`"m40"`}, missingMembers(object, append(many, "m40")))
-	for text, missing := range map[string][]string{
-		`{"a":1,"b":2}`:                            nil,
-		" {\n\t\"b\" : [1,2] , \"a\" : null } ":    nil,
-		`{"\u0061":1,"b":"}"}`:                     nil,
-		`{"x":{"a":1,"b":2}}`:                      {`"a"`, `"b"`},
-		`{"x":["a","b",{"a":[{}]}],"b":0}`:         {`"a"`},
-		`{"x":"a","y":"\",\"a\":1,\"b\":1","b":0}`: {`"a"`},
-		`{"a":"b"}`:                                {`"b"`},
-		`{"x":"\\","a":{"b":1},"b":[]}`:            nil,
-		`{"a":1,"a":2}`:                            {`"b"`},
-		`["a","b"]`:                                {`"a"`, `"b"`},
-		`"a"`:                                      {`"a"`, `"b"`},
-		`{}`:                                       {`"a"`, `"b"`},
-		`17`:                                       {`"a"`, `"b"`},
-	} {
-		require.True(t, json.Valid([]byte(text)), text)
-		require.Equal(t, missing, missingMembers([]byte(text), []string{"a", "b"}), text)
 	}
 }
 

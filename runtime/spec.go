@@ -56,10 +56,6 @@ type Spec struct {
 	// Upgrades are earlier names whose payloads had another shape, with what
 	// converts them, see UpgradeFrom.
 	Upgrades []Upgrade
-	// Required are the members that a payload must have. A job without one
-	// fails as unrecoverable instead of running with a zero value.
-	Required []string
-
 	// Codec returns what encodes payloads and results before they are stored. It
 	// is asked when the task is used first. Nil: JSON is stored as it is.
 	Codec func() Codec

@@ -186,7 +186,7 @@ func (t *Task[P, R]) decode(r *Record, data *P) error {
 		}
 		return nil
 	}
-	if err := guard.Call("decoding", func() error { return decodeJSON(text, t.spec.Required, data) }); err != nil {
+	if err := guard.Call("decoding", func() error { return decodePayload(text, data) }); err != nil {
 		return malformed("payload of task %q, job %q: %w", t.spec.Name, r.ID, err)
 	}
 	return nil

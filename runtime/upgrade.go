@@ -20,15 +20,14 @@ func (u Upgrade) From() string { return u.from }
 // payload of an old one; the handler sees only that. New jobs never get the old
 // name.
 //
-// Required are the members that an old payload must have. It is read as
-// strictly as any payload, and when it has a method Validate that is asked
-// before convert, as the new payload's is after it. What goes wrong, an error
-// or a panic of convert included, fails the job for good, as another try would
-// find the same.
+// An old payload is read as strictly as any payload. When it has a method
+// Validate, that is called before convert, as the new payload's is after it. An
+// error or a panic of any of them fails the job permanently, as another attempt
+// would find the same.
 //
 // The job keeps its name and its payload in the storage: when it is retried, it
 // is converted again. So convert should do nothing but convert.
-func UpgradeFrom[Old, New any](from string, convert func(Old) (New, error), required ...string) Upgrade {
+func UpgradeFrom[Old, New any](from string, convert func(Old) (New, error)) Upgrade {
 	u := Upgrade{from: from}
 	if convert == nil {
 		return u
@@ -36,7 +35,7 @@ func UpgradeFrom[Old, New any](from string, convert func(Old) (New, error), requ
 	u.converts = func(into any) bool { _, ok := into.(*New); return ok }
 	u.decode = func(text []byte, into any) error {
 		var old Old
-		if err := decodeJSON(text, required, &old); err != nil {
+		if err := decodePayload(text, &old); err != nil {
 			return err
 		}
 		p := into.(*New) // Spec.validate saw that it is
@@ -44,7 +43,7 @@ func UpgradeFrom[Old, New any](from string, convert func(Old) (New, error), requ
 			return err
 		}
 		if v, ok := into.(Validator); ok {
-			return v.Validate()
+			return guard.Call("Validate", v.Validate)
 		}
 		return nil
 	}

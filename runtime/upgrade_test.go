@@ -31,7 +31,7 @@ func (p mailV1) Validate() error {
 
 type mail struct {
 	UserID string `json:"userId"`
-	Urgent bool   `json:"urgent"`
+	Urgent bool   `json:"urgent,omitempty"`
 }
 
 func (p mail) Validate() error {
@@ -54,9 +54,9 @@ func upgradeMail(old mailV1) (mail, error) {
 var mailQueue = &bullmq.QueueSpec{Name: "mails", Tasks: []string{"mail-2"}}
 
 var mailTask = bullmq.NewTask[mail, string](bullmq.Spec{
-	Queue: mailQueue, Name: "mail-2", Aliases: []string{"letter"}, Required: []string{"userId"},
+	Queue: mailQueue, Name: "mail-2", Aliases: []string{"letter"},
 	Upgrades: []bullmq.Upgrade{
-		bullmq.UpgradeFrom("mail", upgradeMail, "user"),
+		bullmq.UpgradeFrom("mail", upgradeMail),
 		bullmq.UpgradeFrom("mail-0", bullmq.NoError(func(user string) mail { return mail{UserID: user} })),
 	},
 }, func(p *mail) bullmq.Keys { return bullmq.Keys{Group: p.UserID} })
@@ -141,7 +141,7 @@ func TestEachEarlierNameHasItsUpgrade(t *testing.T) {
 func TestUpgradesThatFail(t *testing.T) {
 	t.Parallel()
 	for data, want := range map[string]string{
-		`{}`:                               `payload of job "1", upgraded from "mail" to task "mail-2": the payload lacks "user"`,
+		`{}`:                               `payload of job "1", upgraded from "mail" to task "mail-2": at $.user: the payload lacks "user"`,
 		`null`:                             "the payload is null",
 		`{"user":1}`:                       "at $.user: a JSON number does not fit string",
 		`{"user":"nobody"}`:                "nobody gets no mail",

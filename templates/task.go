@@ -58,9 +58,6 @@ func (f *file) declaration(q *model.Queue, t *model.Task) {
 		l.set("Aliases", texts(t.AliasNames()))
 	}
 	f.upgrades(t, &l)
-	if required := t.Required(); len(required) > 0 {
-		l.set("Required", texts(required))
-	}
 	if t.Codec != nil {
 		l.set("Codec", f.codec(t.Codec))
 	}

@@ -271,11 +271,11 @@ func (b *typescript) object(t *model.Type, indent string) string {
 		if s == "" {
 			s, null = b.value(f.Type, m.Quoted, indent+"  ")
 		}
-		if null && !m.NeverNull() {
+		if null {
 			s += " | null"
 		}
 		optional := ""
-		if m.LeftOut() {
+		if m.Optional() {
 			optional = "?"
 		}
 		fmt.Fprintf(&out, "%s%s  %s%s: %s;\n", docComment(f.Doc, indent+"  "), indent, tsName(m.Name), optional, s)

@@ -18,11 +18,7 @@ func (f *file) upgrades(t *model.Task, l *literal) {
 		if !u.Fails {
 			convert = runtime("NoError").Call(convert)
 		}
-		args := []jen.Code{jen.Lit(u.From), convert}
-		for _, name := range u.Required() {
-			args = append(args, jen.Lit(name))
-		}
-		entries[i] = runtime("UpgradeFrom").Types(f.typ(u.Old), f.payload(t)).Call(args...)
+		entries[i] = runtime("UpgradeFrom").Types(f.typ(u.Old), f.payload(t)).Call(jen.Lit(u.From), convert)
 	}
 	l.set("Upgrades", jen.Index().Add(runtime("Upgrade")).Custom(members, entries...))
 }

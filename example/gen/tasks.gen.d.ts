@@ -139,7 +139,7 @@ export interface Announce {
 /** Copies are files that are the same. */
 export interface Copies {
   /** Sets are the paths of files with the same content, those that waste most first. */
-  sets: (string[] | null)[] | null;
+  sets?: (string[] | null)[] | null;
   /** Wasted is how many bytes there are more than needed. */
   wasted: number;
   /** Unread is how many files could not be read. */
@@ -177,7 +177,7 @@ export interface ScanFile {
 /** Summarize adds up the reports of scans, some time after they were added. */
 export interface Summarize {
   /** Scans are the ids of the ScanFile jobs. */
-  scans: string[] | null;
+  scans?: string[] | null;
   /** Wait is how long the job is delayed. */
   wait: number;
 }
@@ -189,5 +189,5 @@ export interface Summary {
   bytes: number;
   lines: number;
   words: number;
-  languages: { [key: string]: number } | null;
+  languages?: { [key: string]: number } | null;
 }

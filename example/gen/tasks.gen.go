@@ -35,9 +35,8 @@ var _ struct {
 // FindCopiesTask is the task find-copies of queue copies.
 var FindCopiesTask = bullmq.NewTask[tasks.FindCopies, tasks.Copies](
 	bullmq.Spec{
-		Queue:    CopiesQueue,
-		Name:     "find-copies",
-		Required: []string{"smallest"},
+		Queue: CopiesQueue,
+		Name:  "find-copies",
 		Slots: []bullmq.SlotSpec{
 			{Name: "files", Kind: bullmq.SlotMany, Queue: "files", Job: "scan-file", OnFail: bullmq.OnFailIgnore},
 		},
@@ -145,7 +144,6 @@ var ScanFileTask = bullmq.NewTask[tasks.ScanFile, tasks.FileReport](
 	bullmq.Spec{
 		Queue:    FilesQueue,
 		Name:     "scan-file",
-		Required: []string{"path"},
 		Attempts: 3,
 		Backoff:  bullmq.Backoff{Type: "exponential", Delay: 200 * time.Millisecond, Jitter: 0.2},
 		Timeout:  time.Minute,
@@ -192,9 +190,8 @@ var _ struct {
 // SummarizeTask is the task summarize of queue files.
 var SummarizeTask = bullmq.NewTask[tasks.Summarize, tasks.Summary](
 	bullmq.Spec{
-		Queue:    FilesQueue,
-		Name:     "summarize",
-		Required: []string{"wait"},
+		Queue: FilesQueue,
+		Name:  "summarize",
 	},
 	func(p *tasks.Summarize) bullmq.Keys {
 		return bullmq.Keys{Delay: p.Wait.Duration()}
@@ -275,10 +272,9 @@ var _ struct {
 // AnnounceTask is the task announce of queue notices.
 var AnnounceTask = bullmq.NewTask[tasks.Announce, bullmq.None](
 	bullmq.Spec{
-		Queue:    NoticesQueue,
-		Name:     "announce",
-		Required: []string{"topic", "text"},
-		Dedup:    bullmq.Dedup{TTL: time.Minute},
+		Queue: NoticesQueue,
+		Name:  "announce",
+		Dedup: bullmq.Dedup{TTL: time.Minute},
 	},
 	func(p *tasks.Announce) bullmq.Keys {
 		return bullmq.Keys{Dedup: bullmq.DedupKey(p.Topic), Priority: p.Urgency}

@@ -158,7 +158,7 @@ func (b *builder) structure(t *model.Type, quoted bool) *Schema {
 		s = basic(t, quoted)
 	case model.Slice, model.Array:
 		if t.Kind == model.Slice && t.Bytes() {
-			s.Type, s.Encoding = Types{"string"}, "base64"
+			s.Type, s.Encoding, s.Pattern = Types{"string"}, "base64", base64Pattern
 			break
 		}
 		s.Type, s.Items = Types{"array"}, b.element(t.Elem)
@@ -209,11 +209,12 @@ func basic(t *model.Type, quoted bool) *Schema {
 	return s
 }
 
-// The patterns of numbers as text.
+// What strings hold that are no text.
 const (
-	unsignedText = "^[0-9]+$"
-	signedText   = "^-?[0-9]+$"
-	floatText    = `^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$`
+	unsignedText  = "^(0|[1-9][0-9]*)$"
+	signedText    = "^-?(0|[1-9][0-9]*)$"
+	floatText     = `^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`
+	base64Pattern = `^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$`
 )
 
 func to(n int64) *int64 { return &n }
@@ -238,7 +239,7 @@ func (b *builder) object(t *model.Type, s *Schema) {
 	for _, m := range members {
 		f := m.Field()
 		member, null := b.value(f.Type, m.Quoted)
-		if null && !m.NeverNull() {
+		if null {
 			member = nullable(member)
 		}
 		member.Description = cmp.Or(strings.TrimSpace(f.Doc), member.Description)

@@ -156,7 +156,7 @@ func (s *Schema) describe() string {
 		}
 	}
 	switch {
-	case s.Pattern != "":
+	case s.Pattern != "" && s.Encoding == "":
 		text += " (a number as text, " + s.Pattern + ")"
 	case len(s.Enum) > 0:
 		text += " (" + strings.Join(s.Enum, ", ") + ")"

@@ -29,7 +29,7 @@ func (m *Member) Field() *Field { return m.Path[len(m.Path)-1] }
 // Optional is true when the JSON object may lack the member: it can be left
 // out, or its value can be null, or it sits behind an embedded pointer.
 func (m *Member) Optional() bool {
-	if m.LeftOut() {
+	if m.OmitEmpty || m.OmitZero || m.behindPointer() {
 		return true
 	}
 	switch t := m.Field().Type; t.Actual().Kind {
@@ -39,20 +39,10 @@ func (m *Member) Optional() bool {
 	return false
 }
 
-// LeftOut is true when the JSON object that is written may lack the member.
-func (m *Member) LeftOut() bool {
-	return m.OmitEmpty || m.OmitZero || m.behindPointer()
-}
-
 func (m *Member) behindPointer() bool {
 	return slices.ContainsFunc(m.Path[:len(m.Path)-1], func(f *Field) bool {
 		return f.Type.Actual().Kind == Pointer
 	})
-}
-
-// NeverNull is true when the member is left out where its value would be null.
-func (m *Member) NeverNull() bool {
-	return m.OmitEmpty || m.OmitZero && m.Field().Type.Name == "" // a named type may say itself what zero is
 }
 
 // Required are the members that the payload of every job of the task has.

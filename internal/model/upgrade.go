@@ -19,9 +19,6 @@ type Upgrade struct {
 	Fails bool
 }
 
-// Required are the members that an old payload has.
-func (u *Upgrade) Required() []string { return u.Old.required() }
-
 // EarlierNames are the names other than its own whose jobs are the task's.
 func (t *Task) EarlierNames() []string {
 	names := t.AliasNames()

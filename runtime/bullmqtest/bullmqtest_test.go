@@ -20,7 +20,7 @@ type welcome struct {
 }
 
 var welcomeTask = bullmq.NewTask[welcome, int](bullmq.Spec{
-	Queue: &bullmq.QueueSpec{Name: "mail"}, Name: "welcome", Required: []string{"user"},
+	Queue: &bullmq.QueueSpec{Name: "mail"}, Name: "welcome",
 }, nil)
 
 func TestRequireEnqueued(t *testing.T) {
