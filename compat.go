@@ -20,13 +20,14 @@ type Change = manifest.Change
 // The levels of a Change.
 const (
 	Safe       = manifest.Safe
+	Warning    = manifest.Warning
 	NeedsAlias = manifest.Alias
 	Breaking   = manifest.Breaking
 )
 
-// Breaks is true when a change is not safe.
+// Breaks is true when a change is neither safe nor only a warning.
 func Breaks(changes []Change) bool {
-	return slices.ContainsFunc(changes, func(c Change) bool { return c.Level != Safe })
+	return slices.ContainsFunc(changes, func(c Change) bool { return c.Level == NeedsAlias || c.Level == Breaking })
 }
 
 // Compatibility compares the tasks with the manifests that are on disk.

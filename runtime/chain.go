@@ -94,6 +94,9 @@ func (c Chain[R]) Add(ctx context.Context, client *Client, opts ...AddOption) (*
 	if err != nil {
 		return nil, fmt.Errorf("bullmq: add a chain: %w", err)
 	}
+	if err := root.spec.owns(added.ID, added.Name); err != nil {
+		return nil, fmt.Errorf("bullmq: add a chain: nothing was added: %w", err)
+	}
 	return &Handle[R]{ID: added.ID, Queue: root.Queue, Existing: added.Existing, client: client, code: root.code}, nil
 }
 

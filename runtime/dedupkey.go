@@ -4,28 +4,66 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"math"
 	"reflect"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// maxKey is the longest deduplication id that is used as it is.
+// maxKey is how many bytes the values of a key have at most before a hash
+// stands for them.
 const maxKey = 128
 
 // emptyKey stands for a key without content. Adding a job with it is refused:
-// all such jobs would yield to each other.
+// all such jobs would be duplicates of the first.
 const emptyKey = "\x00empty"
 
 // DedupKey makes a deduplication id from values: equal for equal values and
-// the same in every program and version. Values are written as text, those
-// that are not plain words with escapes, and joined with commas; a long id is
-// shortened to a SHA-256 hash. Adding a job whose key is made of one empty text is refused:
-// all such jobs would yield to each other.
+// the same in every program and version. Adding a job whose key is made of one
+// empty text is refused: all such jobs would be duplicates of the first.
 //
-// Texts are compared byte by byte, times as instants, and -0 equals 0. A nil
-// pointer differs from every value.
+// Each value is written as text. Texts have a backslash before each backslash,
+// comma and tilde, and `\.` in place of a colon. Booleans are true and false;
+// numbers are as JavaScript writes them, and -0 is 0; a time is an instant in
+// UTC, in RFC 3339 with as many digits of the second as it needs. A nil pointer
+// is a tilde. The values are joined with commas. If that has more than 128
+// bytes of UTF-8, a tilde and its SHA-256 hash in hexadecimal stand in its place.
 func DedupKey(values ...any) string {
+	key := joined(values)
+	if key == "" {
+		return emptyKey
+	}
+	return key
+}
+
+// DedupKeyIn is DedupKey in a scope: the scope, a slash, and the key. Jobs whose
+// keys have different scopes never deduplicate each other. In the scope slashes
+// have a backslash before them too. Generated code passes the task's name,
+// unless the field's tag has another scope.
+func DedupKeyIn(scope string, values ...any) string {
+	key := joined(values)
+	if key == "" {
+		return emptyKey
+	}
+	return scoped(scope, key)
+}
+
+// JobIDIn makes a job id from values in a scope, of the same text as DedupKeyIn
+// makes. Peers take each such id: it is no integer, and has no colon. It is
+// empty for a single empty text: then the queue numbers the job.
+func JobIDIn(scope string, values ...any) string {
+	key := joined(values)
+	if key == "" {
+		return ""
+	}
+	return scoped(scope, key)
+}
+
+func scoped(scope, key string) string { return scopeEscape.Replace(scope) + "/" + key }
+
+// joined is the text of the values of a key.
+func joined(values []any) string {
 	var b strings.Builder
 	for i, v := range values {
 		if i > 0 {
@@ -33,16 +71,15 @@ func DedupKey(values ...any) string {
 		}
 		b.WriteString(keyPart(v))
 	}
-	key := b.String()
-	if key == "" {
-		return emptyKey
+	if b.Len() <= maxKey {
+		return b.String()
 	}
-	if len(key) > maxKey {
-		sum := sha256.Sum256([]byte(key))
-		return "sha256-" + hex.EncodeToString(sum[:])
-	}
-	return key
+	sum := sha256.Sum256([]byte(b.String()))
+	return "~" + hex.EncodeToString(sum[:])
 }
+
+// scopeEscape keeps scopes apart from the values that follow.
+var scopeEscape = strings.NewReplacer(`\`, `\\`, ",", `\,`, ":", `\.`, "~", `\~`, "/", `\/`)
 
 // keyEscape keeps joined values apart, and colons out of the key's name.
 var keyEscape = strings.NewReplacer(`\`, `\\`, ",", `\,`, ":", `\.`, "~", `\~`)
@@ -76,10 +113,25 @@ func reflectPart(v reflect.Value) string {
 		return strconv.FormatInt(v.Int(), 10)
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
 		return strconv.FormatUint(v.Uint(), 10)
-	case reflect.Float32, reflect.Float64:
-		return strconv.FormatFloat(v.Float()+0, 'g', -1, 64) // -0 + 0 is 0
+	case reflect.Float32:
+		return numberText(v.Float(), 32)
+	case reflect.Float64:
+		return numberText(v.Float(), 64)
 	}
 	return keyEscape.Replace(fmt.Sprintf("%#v", v.Interface()))
+}
+
+// numberText is a number as JavaScript writes it.
+func numberText(f float64, bits int) string {
+	format, size := byte('f'), math.Abs(f)
+	if size != 0 && (size < 1e-6 || size >= 1e21) {
+		format = 'e'
+	}
+	text := strconv.FormatFloat(f+0, format, -1, bits) // -0 + 0 is 0
+	if mantissa, exponent, ok := strings.Cut(text, "e-0"); ok {
+		return mantissa + "e-" + exponent
+	}
+	return text
 }
 
 // Until is the time from now until t, for a payload's field that says when its

@@ -31,6 +31,7 @@ type Node struct {
 	place string // in a slot of its parent, as its id carries it; or empty
 	label string // the same, for errors
 	code  *coder // of its task, or nil
+	spec  *Spec  // of its task, or nil
 	err   error  // what is wrong with it
 }
 
@@ -68,7 +69,7 @@ func (t *Task[P, R]) NodeWith(p P, children []Slot, opts ...NodeOption) *Node {
 	if n.err = t.Err(); n.err != nil {
 		return n
 	}
-	n.Queue, n.Name, n.code = t.spec.Queue.Name, t.spec.Name, t.code
+	n.Queue, n.Name, n.code, n.spec = t.spec.Queue.Name, t.spec.Name, t.code, &t.spec
 	n.Data, n.Opts, n.err = t.nodeOf(&p)
 	n.apply(opts)
 	var problems problems
@@ -119,7 +120,7 @@ func (e *FlowError) Unwrap() error { return e.Err }
 //
 // With a JobID that is there already, in any state, nothing is added and the
 // handle refers to that job: so a flow whose add ended with ErrUncertain can be
-// added again. Without any child the job is a plain one.
+// added again. If it is a job of another task, the error is ErrOtherTask. Without any child the job is a plain one.
 func (t *Task[P, R]) AddFlow(ctx context.Context, c *Client, p P, children []Slot, opts ...AddOption) (*Handle[R], error) {
 	if err := t.usable(c); err != nil {
 		return nil, err
@@ -135,7 +136,8 @@ func (t *Task[P, R]) AddFlow(ctx context.Context, c *Client, p P, children []Slo
 	if err != nil {
 		return nil, t.wrap(err)
 	}
-	return t.handle(c, added), nil
+	h, err := t.handle(c, added)
+	return h, t.wrap(err)
 }
 
 // FlowHandle refers to a job of a flow that was added, and to those below it.

@@ -13,19 +13,23 @@ type Handle[R any] struct {
 	ID string
 	// Queue is the queue's name.
 	Queue string
-	// Existing is true when nothing was added because a job with the same
-	// custom or deduplication id was there: the handle refers to that one.
+	// Existing is true when nothing was added because a job of the same task with
+	// the same custom or deduplication id was there: the handle refers to that one.
 	Existing bool
 
 	client *Client
 	code   *coder // of the job's task, or nil
+	// belongs looks whether the job is of the handle's task, for one whose id was
+	// kept; nil: that is known.
+	belongs func(context.Context) error
 }
 
 // Result waits until the job is finished and returns what its handler
 // returned. It returns a *JobError (ErrJobFailed) when the job failed and is not
 // tried again, and ErrJobNotFound when it was removed, which happens to a job with
-// KeepNone that finished before anybody waited. An outage of the storage does not
-// end it: only ctx does. Give ctx a deadline: a job may wait for a worker for ever.
+// KeepNone that finished before anybody waited. A handle made of an id that was
+// kept returns ErrOtherTask for a job of another task. An outage of the storage does
+// not end it: only ctx does. Give ctx a deadline: a job may wait for a worker for ever.
 //
 // The first call for a queue opens a connection on which all results of that
 // queue are waited for.
@@ -33,6 +37,11 @@ func (h *Handle[R]) Result(ctx context.Context) (R, error) {
 	var result R
 	if h.client == nil {
 		return result, errNoClient
+	}
+	if h.belongs != nil {
+		if err := untilThere(ctx, h.belongs); err != nil {
+			return result, awaitError(h.Queue, h.ID, err)
+		}
 	}
 	value, err := h.client.await(ctx, h.Queue, h.ID)
 	if err != nil {

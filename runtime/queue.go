@@ -27,6 +27,7 @@ func (q *Queue) Name() string { return q.name }
 // encoded as JSON; programs use the generated Enqueue functions, which check it.
 func (q *Queue) Add(ctx context.Context, name string, data any, opts ...AddOption) (*Handle[json.RawMessage], error) {
 	task := NewTask[json.RawMessage, json.RawMessage](Spec{Queue: &QueueSpec{Name: q.name}, Name: name}, nil)
+	task.anyName = true
 	text, err := encodeJSON(data)
 	if err != nil {
 		return nil, storage.Invalid("bullmq: add %s/%s: payload: %w", q.name, name, err)

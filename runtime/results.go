@@ -58,6 +58,18 @@ func (c *Client) await(ctx context.Context, queue, id string) ([]byte, error) {
 	}
 }
 
+// untilThere calls look until the storage answers it, however long it is away.
+func untilThere(ctx context.Context, look func(context.Context) error) error {
+	back := newBackoff()
+	for {
+		err := look(ctx)
+		if err == nil || !storage.Transient(err) || ctx.Err() != nil {
+			return err
+		}
+		back.wait(ctx)
+	}
+}
+
 // retried tells whether a job that was heard to have failed is to run again: the
 // word may be older than the call that waits, and the retry too.
 func (c *Client) retried(ctx context.Context, queue, id string, fin storage.Finish) bool {

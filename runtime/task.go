@@ -27,6 +27,8 @@ type Task[P, R any] struct {
 
 	typesOnce sync.Once
 	typesErr  error // what is wrong with P and R, see Err
+
+	anyName bool // handles may be of jobs with any name: their results have no type
 }
 
 // NewTask declares a task. Keys takes options of single jobs from their
@@ -68,7 +70,8 @@ func (t *Task[P, R]) checkType(what string, typ reflect.Type) error {
 func (t *Task[P, R]) Spec() Spec { return t.spec }
 
 // Add adds a job. When a job with the same custom or deduplication id is there
-// already, the handle refers to that one, see Handle.Existing.
+// already, the handle refers to that one, see Handle.Existing. If it is a job of
+// another task, nothing is added and the error is ErrOtherTask.
 //
 // An error that is ErrUncertain says that the job may have been added; with a
 // custom id it is safe to add it again. All other errors say that it was not.
@@ -87,12 +90,14 @@ func (t *Task[P, R]) Add(ctx context.Context, c *Client, p P, opts ...AddOption)
 	if err != nil {
 		return nil, t.wrap(err)
 	}
-	return t.handle(c, added[0]), nil
+	h, err := t.handle(c, added[0])
+	return h, t.wrap(err)
 }
 
 // AddMany adds jobs in the order given, many in one call of the storage. All
 // payloads are checked first: when one is refused, nothing is added. When the
-// storage refuses some, the error is a *BulkError and their handles are nil.
+// storage refuses some, or jobs of another task have their ids (ErrOtherTask),
+// the error is a *BulkError and their handles are nil.
 func (t *Task[P, R]) AddMany(ctx context.Context, c *Client, ps []P, opts ...Option) ([]*Handle[R], error) {
 	if err := t.usable(c); err != nil {
 		return nil, err
@@ -119,7 +124,7 @@ func (t *Task[P, R]) AddMany(ctx context.Context, c *Client, ps []P, opts ...Opt
 	handles := make([]*Handle[R], len(added))
 	for i, a := range added {
 		if a.Err == nil {
-			handles[i] = t.handle(c, a)
+			handles[i], added[i].Err = t.handle(c, a)
 		}
 	}
 	if err == nil {
@@ -129,9 +134,17 @@ func (t *Task[P, R]) AddMany(ctx context.Context, c *Client, ps []P, opts ...Opt
 }
 
 // HandleOf returns a handle of a job whose id was kept. It does not look
-// whether there is such a job.
+// whether there is such a job: Handle.Result does, and whether it is of the task.
 func (t *Task[P, R]) HandleOf(c *Client, id string) *Handle[R] {
-	return &Handle[R]{ID: id, Queue: t.spec.Queue.Name, client: c, code: t.code}
+	h := &Handle[R]{ID: id, Queue: t.spec.Queue.Name, client: c, code: t.code}
+	h.belongs = func(ctx context.Context) error {
+		record, err := c.Queue(h.Queue).Job(ctx, h.ID)
+		if err != nil {
+			return err
+		}
+		return t.spec.owns(record.ID, record.Name)
+	}
+	return h
 }
 
 // Handle makes w run the task's jobs, under its name and its earlier ones, with h.
@@ -284,8 +297,12 @@ func (t *Task[P, R]) applyKeys(o *Options, p *P) error {
 	return nil
 }
 
-func (t *Task[P, R]) handle(c *Client, a storage.Added) *Handle[R] {
-	return &Handle[R]{ID: a.ID, Queue: t.spec.Queue.Name, Existing: a.Existing, client: c, code: t.code}
+// handle is the handle of a job that was added or was there already.
+func (t *Task[P, R]) handle(c *Client, a storage.Added) (*Handle[R], error) {
+	if err := t.spec.owns(a.ID, a.Name); err != nil && !t.anyName {
+		return nil, fmt.Errorf("nothing was added: %w", err)
+	}
+	return &Handle[R]{ID: a.ID, Queue: t.spec.Queue.Name, Existing: a.Existing, client: c, code: t.code}, nil
 }
 
 func (t *Task[P, R]) usable(c *Client) error {

@@ -1,6 +1,10 @@
 package bullmq
 
-import "github.com/bullmq-gen/bullmq-gen/internal/guard"
+import (
+	"fmt"
+
+	"github.com/bullmq-gen/bullmq-gen/internal/guard"
+)
 
 // Upgrade makes a task accept jobs of an earlier name whose payload had another
 // shape: see UpgradeFrom. It is an entry of Spec.Upgrades.
@@ -77,6 +81,15 @@ func (s *Spec) Handles(name string) bool {
 		}
 	}
 	return false
+}
+
+// owns returns an error for the id of a job whose name is that of another task.
+// An empty name is not known, and a nil spec is that of any task.
+func (s *Spec) owns(id, name string) error {
+	if s == nil || name == "" || s.Handles(name) {
+		return nil
+	}
+	return fmt.Errorf("job %q of queue %q is of task %q, not of %q: %w; use ids of a scope of their own", id, s.Queue.Name, name, s.Name, ErrOtherTask)
 }
 
 // names yields all names whose jobs are the task's.

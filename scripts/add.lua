@@ -10,7 +10,8 @@
 --   at its end. Then of each job of the run: data, and its id if it has one of its own.
 -- Reply: the number that the queue's counter had before, alone or first of a list. The first job has the next one, and so on,
 --   but for those with ids of their own and those that the list tells of. It has of each: number of the job, 0 (added), 1 (it
---   is there already), -5 (its parent does not exist) or -7 (it belongs to another parent), and its id.
+--   is there already), -5 (its parent does not exist) or -7 (it belongs to another parent), its id, and of one that is there the
+--   name under which it is stored (else '').
 local argv, n, time = ARGV, tonumber(ARGV[3]), ARGV[4]
 local events = B .. 'events'
 local meta = rc('HMGET', B .. 'meta', 'paused', 'concurrency', 'opts.maxLenEvents')
@@ -83,6 +84,7 @@ local function main()
         if note or not before then
           local k = #notes
           notes[k + 1], notes[k + 2], notes[k + 3] = i, note or 0, id
+          notes[k + 4] = note == 1 and rc('HGET', B .. id, 'name') or ''
         end
       end
       pushed = #back

@@ -8,7 +8,7 @@
 --   none), policy ('' or as stored), and then the run as in `add`, with one more flag: o, when a job is there already, nothing below
 --   it is added. All jobs have ids.
 -- Reply: 0, then of each job that was not added: its number, why (1 it, or one with its deduplication id, is there already, 2 one
---   above it is), and its id. Or, when nothing was done: -5 (a parent does not exist) or -7 (a job belongs to another parent), and the
+--   above it is), its id, and of one that is there its name (else ''). Or, when nothing was done: -5 (a parent does not exist) or -7 (a job belongs to another parent), and the
 --   number of the job.
 local argv, now, min = ARGV, tonumber(ARGV[3]), math.min
 local queues, parents, runs = {}, {}, {}
@@ -169,9 +169,9 @@ end
 
 local function main()
   local reply, late = { '0' }, {}
-  local function say(i, why, id)
+  local function say(i, why, id, name)
     local r = #reply
-    reply[r + 1], reply[r + 2], reply[r + 3] = int(i), why, id
+    reply[r + 1], reply[r + 2], reply[r + 3], reply[r + 4] = int(i), why, id, name
   end
   for _, run in ipairs(runs) do
     if run.plain and not some then
@@ -183,10 +183,10 @@ local function main()
       for k = 1, run.count do
         local i, p = run.before + k, run.up
         if p and closed[p.node] then
-          say(i, '2', '')
+          say(i, '2', '', '')
         else
           local id = add(run, i, run.at + 2 * k - 2, late)
-          if id then say(i, '1', id) end
+          if id then say(i, '1', id, rc('HGET', run.q.b .. id, 'name') or '') end
         end
         if i % 500 == 0 then flush() end -- Lua puts no more than some thousands of arguments on its stack
       end

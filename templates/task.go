@@ -116,7 +116,7 @@ func (f *file) keys(q *model.Queue, t *model.Task) *jen.Statement {
 		typ := k.Field().Type
 		switch k.Word.Text {
 		case model.WordJobID:
-			jobID = append(jobID, converted(typ, "string", value))
+			jobID = append(jobID, value)
 		case model.WordDedup:
 			dedup = append(dedup, value)
 		case model.WordPriority:
@@ -125,12 +125,15 @@ func (f *file) keys(q *model.Queue, t *model.Task) *jen.Statement {
 			delay = append(delay, wait(typ, value))
 		}
 	}
-	if len(dedup) > 0 {
-		dedup = []jen.Code{runtime("DedupKey").Call(dedup...)}
+	scoped := func(function, word string, values []jen.Code) []jen.Code {
+		if len(values) == 0 {
+			return nil
+		}
+		return []jen.Code{runtime(function).Call(append([]jen.Code{jen.Lit(t.Scope(word))}, values...)...)}
 	}
 	var l literal
-	l.setFirst("JobID", jobID)
-	l.setFirst("Dedup", dedup)
+	l.setFirst("JobID", scoped("JobIDIn", model.WordJobID, jobID))
+	l.setFirst("Dedup", scoped("DedupKeyIn", model.WordDedup, dedup))
 	l.setFirst("Priority", priority)
 	l.setFirst("Delay", delay)
 	if q.Group != "" {

@@ -277,7 +277,7 @@ var AnnounceTask = bullmq.NewTask[tasks.Announce, bullmq.None](
 		Dedup: bullmq.Dedup{TTL: time.Minute},
 	},
 	func(p *tasks.Announce) bullmq.Keys {
-		return bullmq.Keys{Dedup: bullmq.DedupKey(p.Topic), Priority: p.Urgency}
+		return bullmq.Keys{Dedup: bullmq.DedupKeyIn("announce", p.Topic), Priority: p.Urgency}
 	},
 )
 

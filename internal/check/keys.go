@@ -19,16 +19,8 @@ type keyRule struct {
 }
 
 var keyRules = map[string]keyRule{
-	model.WordDedup: {
-		takes: func(t *model.Type) bool {
-			if t.Kind == model.Pointer {
-				t = t.Elem.Actual()
-			}
-			return isPlain(t) || t.Is("time", "Time")
-		},
-		wants:   "a string, bool, integer, float or time.Time, a type declared as one of them, or a pointer to one",
-		several: true,
-	},
+	model.WordDedup: keyParts,
+	model.WordJobID: keyParts,
 	model.WordPriority: {
 		takes: func(t *model.Type) bool { return t.Kind == model.Int },
 		wants: "an integer: 1 is the most urgent, 2097151 the least, and 0 means none",
@@ -39,10 +31,18 @@ var keyRules = map[string]keyRule{
 		},
 		wants: "a bullmq.Millis, how long to wait, or a time.Time, when to run",
 	},
-	model.WordJobID: {
-		takes: func(t *model.Type) bool { return t.Kind == model.String },
-		wants: "a string",
+}
+
+// keyParts are the fields of which an id is made.
+var keyParts = keyRule{
+	takes: func(t *model.Type) bool {
+		if t.Kind == model.Pointer {
+			t = t.Elem.Actual()
+		}
+		return isPlain(t) || t.Is("time", "Time")
 	},
+	wants:   "a string, bool, integer, float or time.Time, a type declared as one of them, or a pointer to one",
+	several: true,
 }
 
 // isPlain is true for types whose equal values always look equal.
@@ -58,6 +58,10 @@ func isPlain(t *model.Type) bool {
 func keys(t *model.Task, l *diag.List) {
 	first := map[string]model.Key{}
 	for _, k := range t.Keys() {
+		if strings.HasPrefix(k.Word.Text, model.WordScope) {
+			scope(t, k, l)
+			continue
+		}
 		rule, known := keyRules[k.Word.Text]
 		if !known {
 			unknownWord(k, l)
@@ -75,10 +79,32 @@ func keys(t *model.Task, l *diag.List) {
 	}
 }
 
+// scope checks a word such as scope=orders.
+func scope(t *model.Task, k model.Key, l *diag.List) {
+	name := strings.TrimPrefix(k.Word.Text, model.WordScope)
+	if err := directive.NameProblem(name, "scope"); err != nil {
+		l.Errorf(k.Word.Pos, "the tag %q: %v", k.Word.Text, err)
+		return
+	}
+	if !k.Has(model.WordJobID) && !k.Has(model.WordDedup) {
+		l.Errorf(k.Word.Pos, "the tag %q says whose keys an id is among, and field %s is part of none: write it beside %s or %s", k.Word.Text, k.Field().Name, model.WordJobID, model.WordDedup)
+		return
+	}
+	for _, word := range []string{model.WordJobID, model.WordDedup} {
+		if other := t.Scope(word); k.Has(word) && other != name {
+			l.Errorf(k.Word.Pos, "the tag %q: the %s of %s has the scope %q already; write one", k.Word.Text, word, t.GoName, other)
+		}
+	}
+}
+
 func unknownWord(k model.Key, l *diag.List) {
 	word := k.Word.Text
 	if strings.HasPrefix(word, model.WordOnFail) {
 		l.Errorf(k.Word.Pos, "the tag %q is for slots: it belongs to a field of a struct that children= names", word)
+		return
+	}
+	if word == strings.TrimSuffix(model.WordScope, "=") {
+		l.Errorf(k.Word.Pos, "the tag %q needs a name: write scope=NAME", word)
 		return
 	}
 	l.Errorf(k.Word.Pos, "unknown word %q in the bullmq tag of field %s%s", word, k.Field().Name, naming.DidYouMean(word, directive.TagWords))

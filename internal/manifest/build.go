@@ -132,7 +132,7 @@ func keys(q *model.Queue, t *model.Task) *Keys {
 		case model.WordDelay:
 			k.Delay = name
 		case model.WordJobID:
-			k.JobID = name
+			k.JobID = append(k.JobID, name)
 		case model.WordPriority:
 			k.Priority = name
 		}
@@ -140,7 +140,13 @@ func keys(q *model.Queue, t *model.Task) *Keys {
 	if q.Group != "" {
 		k.Group = selector(t.Payload.Find(q.Group))
 	}
-	if k.Deduplication == nil && k.Delay+k.Group+k.JobID+k.Priority == "" {
+	if k.Deduplication != nil {
+		k.DeduplicationScope = t.Scope(model.WordDedup)
+	}
+	if k.JobID != nil {
+		k.JobIDScope = t.Scope(model.WordJobID)
+	}
+	if k.Deduplication == nil && k.JobID == nil && k.Delay+k.Group+k.Priority == "" {
 		return nil
 	}
 	return &k

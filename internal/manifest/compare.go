@@ -15,6 +15,7 @@ type Level string
 // they hold is of the old shape while workers are of the new one.
 const (
 	Safe     Level = "safe"
+	Warning  Level = "warning"     // jobs survive it, but something is to be known
 	Alias    Level = "needs alias" // breaking, but for one line
 	Breaking Level = "breaking"
 )
@@ -220,6 +221,7 @@ func (c *comparison) task(queue string, was, now *Task, upgrade *Upgrade) {
 	if !reflect.DeepEqual(was.Options, now.Options) || !reflect.DeepEqual(was.Keys, now.Keys) {
 		c.add(Safe, queue, was.Name, "options of new jobs have changed")
 	}
+	c.keys(queue, was, now)
 	c.codec(queue, was, now)
 	if upgrade == nil {
 		c.data(queue, was, now)

@@ -149,11 +149,28 @@ type Keep struct {
 // Keys are the Go fields of the payload that options of a job come from, with
 // dots between those that are embedded.
 type Keys struct {
-	Deduplication []string `json:"deduplication,omitempty"`
-	Delay         string   `json:"delay,omitempty"`
-	Group         string   `json:"group,omitempty"`
-	JobID         string   `json:"jobId,omitempty"`
-	Priority      string   `json:"priority,omitempty"`
+	Deduplication Fields `json:"deduplication,omitempty"`
+	// DeduplicationScope and JobIDScope stand before the ids that are made of
+	// fields; empty in manifests of versions whose ids had no scope.
+	DeduplicationScope string `json:"deduplicationScope,omitempty"`
+	Delay              string `json:"delay,omitempty"`
+	Group              string `json:"group,omitempty"`
+	JobID              Fields `json:"jobId,omitempty"`
+	JobIDScope         string `json:"jobIdScope,omitempty"`
+	Priority           string `json:"priority,omitempty"`
+}
+
+// Fields are the fields that an id is made of.
+type Fields []string
+
+// UnmarshalJSON takes the text of a single field too, as earlier versions wrote it.
+func (f *Fields) UnmarshalJSON(text []byte) error {
+	var one string
+	if json.Unmarshal(text, &one) == nil {
+		*f = Fields{one}
+		return nil
+	}
+	return json.Unmarshal(text, (*[]string)(f))
 }
 
 // New is a document of the packages.

@@ -42,7 +42,7 @@ func Words(q *Queue, t *Task) []string {
 		w.field("dedup", strings.Join(k.Deduplication, ","))
 		w.field("delay", k.Delay)
 		w.field("group", k.Group)
-		w.field("jobid", k.JobID)
+		w.field("jobid", strings.Join(k.JobID, ","))
 		w.field("priority", k.Priority)
 	}
 	if len(t.Aliases) > 0 {

@@ -3,6 +3,7 @@ package model
 import (
 	"math"
 	"slices"
+	"strings"
 )
 
 // Key is a field of a payload whose value becomes an option of the job.
@@ -99,10 +100,30 @@ func (f *Field) EmbeddedStruct() *Type {
 	return t
 }
 
+// Scope is what keeps the keys of a word, WordJobID or WordDedup, apart from
+// those of others: the name in a field's tag, or the task's.
+func (t *Task) Scope(word string) string {
+	for _, k := range t.Keys() {
+		if scope, ok := k.scope(); ok && k.Has(word) {
+			return scope
+		}
+	}
+	return t.Name
+}
+
+// Has is true when the field has the word too.
+func (k *Key) Has(word string) bool {
+	return slices.ContainsFunc(k.Field().Words, func(w Word) bool { return w.Text == word })
+}
+
+// scope is the name in a word such as scope=orders.
+func (k *Key) scope() (string, bool) { return strings.CutPrefix(k.Word.Text, WordScope) }
+
 // Words of the tag that make keys.
 const (
 	WordDedup    = "dedup"
 	WordPriority = "priority"
 	WordDelay    = "delay"
 	WordJobID    = "jobid"
+	WordScope    = "scope=" // with a name: of the keys that the field is for
 )

@@ -142,19 +142,20 @@ func readAdded(queue string, jobs []intake, added []storage.Added, reply any) er
 		reply, list = list[0], list[1:]
 	}
 	before, ok := replyInt(reply)
-	if !ok || len(list)%3 != 0 {
+	if !ok || len(list)%4 != 0 {
 		return fmt.Errorf("the reply begins with %v, and %d elements follow", reply, len(list))
 	}
 	giveIDs(jobs, added, before)
-	for ; len(list) > 0; list = list[3:] {
+	for ; len(list) > 0; list = list[4:] {
 		n, _ := replyInt(list[0])
 		code, isCode := replyInt(list[1])
 		id, isID := replyText(list[2])
+		name, isName := replyText(list[3])
 		switch {
-		case n < 1 || n > int64(len(jobs)) || !isCode || !isID:
-			return fmt.Errorf("the reply says %v of %d jobs", list[:3], len(jobs))
+		case n < 1 || n > int64(len(jobs)) || !isCode || !isID || !isName:
+			return fmt.Errorf("the reply says %v of %d jobs", list[:4], len(jobs))
 		case code == 0 || code == 1:
-			added[n-1] = storage.Added{ID: id, Existing: code == 1}
+			added[n-1] = storage.Added{ID: id, Existing: code == 1, Name: name}
 		default:
 			added[n-1] = storage.Added{Err: refused("add", queue, jobs[n-1].ID, codeError(code))}
 		}

@@ -90,13 +90,13 @@ func TestAddAnswers(t *testing.T) {
 
 		added, err := b.Add(b.ctx, "q", jobs)
 		require.NoError(t, err)
-		require.Equal(t, []storage.Added{{ID: "1"}, {ID: "mine"}, {ID: "mine", Existing: true}}, added[:3])
+		require.Equal(t, []storage.Added{{ID: "1"}, {ID: "mine"}, {ID: "mine", Existing: true, Name: jobs[1].Name}}, added[:3])
 		require.ErrorIs(t, added[3].Err, storage.ErrNoParent)
 		require.Empty(t, added[3].ID)
 		require.Equal(t, storage.Added{ID: "child"}, added[4])
 		require.ErrorIs(t, added[5].Err, storage.ErrOtherParent)
 		require.EqualError(t, added[5].Err, `bullmq: add of job "child" on queue "q": job belongs to another parent`)
-		require.Equal(t, []storage.Added{{ID: "6"}, {ID: "6", Existing: true}}, added[6:])
+		require.Equal(t, []storage.Added{{ID: "6"}, {ID: "6", Existing: true, Name: jobs[6].Name}}, added[6:])
 
 		require.Equal(t, `{"a":1}`, b.c.HGet(b.ctx, b.key("q", "mine"), "data").Val())
 		require.JSONEq(t, `{"id":"p1","queueKey":"bull:q","fpof":true}`, b.c.HGet(b.ctx, b.key("q", "child"), "parent").Val())
@@ -221,7 +221,7 @@ func TestAddOverBothProtocols(t *testing.T) {
 		jobs[1].ID, jobs[2].ID = "x", "x"
 		added, err := s.Add(t.Context(), "q", jobs)
 		require.NoError(t, err)
-		require.Equal(t, []storage.Added{{ID: "1"}, {ID: "x"}, {ID: "x", Existing: true}}, added)
+		require.Equal(t, []storage.Added{{ID: "1"}, {ID: "x"}, {ID: "x", Existing: true, Name: "n1"}}, added)
 		events, err := s.ReadEvents(t.Context(), "q", "", time.Second)
 		require.NoError(t, err)
 		var names []string
@@ -239,12 +239,12 @@ func TestAddRefusesStrangeReplies(t *testing.T) {
 	list := []intake{{NewJob: &jobs[0]}, {NewJob: &jobs[1]}}
 	for _, reply := range []any{
 		nil, "x", []any{}, []any{"x"}, []any{int64(0), int64(1)},
-		[]any{int64(0), int64(0), int64(1), "x"}, []any{int64(0), int64(3), int64(1), "x"},
-		[]any{int64(0), "y", int64(1), "x"}, []any{int64(0), int64(1), "y", "x"}, []any{int64(0), int64(1), int64(1), nil},
+		[]any{int64(0), int64(0), int64(1), "x", ""}, []any{int64(0), int64(3), int64(1), "x", ""},
+		[]any{int64(0), "y", int64(1), "x", ""}, []any{int64(0), int64(1), "y", "x", ""}, []any{int64(0), int64(1), int64(1), nil, ""}, []any{int64(0), int64(1), int64(1), "x", nil},
 	} {
 		require.Error(t, readAdded("q", list, make([]storage.Added, 2), reply), "%v", reply)
 	}
 	added := make([]storage.Added, 2)
-	require.NoError(t, readAdded("q", list, added, []any{int64(7), int64(2), int64(1), "x"}))
-	require.Equal(t, []storage.Added{{ID: "8"}, {ID: "x", Existing: true}}, added)
+	require.NoError(t, readAdded("q", list, added, []any{int64(7), int64(2), int64(1), "x", "n"}))
+	require.Equal(t, []storage.Added{{ID: "8"}, {ID: "x", Existing: true, Name: "n"}}, added)
 }

@@ -230,19 +230,19 @@ func flowReply(nodes []storage.FlowNode, reply []string) ([]storage.Added, error
 		n := &nodes[i]
 		return nil, &storage.FlowError{Node: i, Err: refused("add flow", n.Queue, n.ID, codeError(code))}
 	}
-	if len(reply)%3 != 1 || reply[0] != "0" {
+	if len(reply)%4 != 1 || reply[0] != "0" {
 		return nil, fmt.Errorf("it has %d elements and begins with %.20q", len(reply), strings.Join(reply, " "))
 	}
 	added := make([]storage.Added, len(nodes))
 	for i := range nodes {
 		added[i].ID = nodes[i].ID
 	}
-	for notes := reply[1:]; len(notes) > 0; notes = notes[3:] {
+	for notes := reply[1:]; len(notes) > 0; notes = notes[4:] {
 		i, err := strconv.Atoi(notes[0])
 		if err != nil || i < 1 || i > len(nodes) {
 			return nil, fmt.Errorf("it speaks of job %q of %d", notes[0], len(nodes))
 		}
-		added[i-1] = storage.Added{ID: notes[2], Existing: notes[1] == "1"}
+		added[i-1] = storage.Added{ID: notes[2], Existing: notes[1] == "1", Name: notes[3]}
 	}
 	return added, nil
 }

@@ -101,7 +101,9 @@ func TestC033ChildCompletedBefore(t *testing.T) {
 		require.Equal(t, "bull:pq:R", b.hash("q", "done")["parentKey"])
 
 		added := b.addFlow(node("pq/R2", "", func(n *storage.FlowNode) { n.Delay = time.Second }), node("q/old", "pq/R2"))
-		require.Equal(t, []storage.Added{{ID: "R2"}, {ID: "old", Existing: true}}, added)
+		require.Equal(t, "R2", added[0].ID)
+		require.True(t, added[1].Existing)
+		require.Equal(t, "old", added[1].ID)
 		require.Equal(t, []string{"R2"}, b.set("pq", "delayed"), "its delay begins when its children are done")
 		require.Equal(t, map[string]string{"bull:q:old": "2"}, b.hash("pq", "R2:processed"))
 		require.Equal(t, []string{
@@ -198,7 +200,7 @@ func TestAddFlowWithExistingParents(t *testing.T) {
 			node("q/ss", "q/s"), node("q/tt", "q/t"),
 		)
 		require.Equal(t, []storage.Added{
-			{ID: "R", Existing: true}, {ID: "S", Existing: true}, {ID: "T"}, {ID: "r"}, {}, {ID: "t"}, {}, {ID: "tt"},
+			{ID: "R", Existing: true, Name: "n"}, {ID: "S", Existing: true, Name: "n"}, {ID: "T"}, {ID: "r"}, {}, {ID: "t"}, {}, {ID: "tt"},
 		}, added)
 		require.Equal(t, []string{"R", "S", "r", "tt"}, b.list("q", "wait"))
 		require.Equal(t, []string{"bull:q:r"}, b.members("q", "R:dependencies"))
@@ -217,7 +219,7 @@ func TestAddFlowWithDeduplicatedRoot(t *testing.T) {
 		dedup := func(n *storage.FlowNode) { n.Dedup = &storage.Dedup{ID: "d"} }
 		require.Equal(t, []storage.Added{{ID: "first"}, {ID: "R"}, {ID: "c"}},
 			b.addFlow(node("q/first", "", dedup), node("q/R", ""), node("q/c", "q/R")))
-		require.Equal(t, []storage.Added{{ID: "first", Existing: true}}, b.addFlow(node("q/second", "", dedup)))
+		require.Equal(t, []storage.Added{{ID: "first", Existing: true, Name: "n"}}, b.addFlow(node("q/second", "", dedup)))
 		require.False(t, b.exists("q", "second"))
 		require.Equal(t, "first", b.do("get", "bull:q:de:d"))
 		require.Equal(t, "d", b.hash("q", "first")["deid"])
@@ -332,7 +334,7 @@ func TestReadFlowOfManyChildren(t *testing.T) {
 func TestFlowReplies(t *testing.T) {
 	t.Parallel()
 	nodes := []storage.FlowNode{node("q/R", "")}
-	for _, reply := range [][]string{nil, {"1"}, {"0", "1"}, {"-5", "2"}, {"-5", "x"}, {"0", "1", "1"}, {"0", "2", "1", "R"}, {"0", "x", "1", "R"}} {
+	for _, reply := range [][]string{nil, {"1"}, {"0", "1"}, {"-5", "2"}, {"-5", "x"}, {"0", "1", "1"}, {"0", "2", "1", "R", "n"}, {"0", "x", "1", "R", "n"}} {
 		_, err := flowReply(nodes, reply)
 		require.Error(t, err, reply)
 		require.False(t, errors.As(err, new(*storage.FlowError)), reply)

@@ -324,7 +324,7 @@ func TestLostAnswerToAFlow(t *testing.T) {
 			once.Once = true
 			added, err = s.AddFlow(t.Context(), time.Now(), []storage.FlowNode{once, node("q/another", "q/R")})
 			require.NoError(t, err)
-			require.Equal(t, []storage.Added{{ID: "R", Existing: true}, {}}, added)
+			require.Equal(t, []storage.Added{{ID: "R", Existing: true, Name: "n"}, {}}, added)
 			require.Equal(t, int64(0), c.Exists(t.Context(), "bull:q:another").Val())
 		})
 	}

@@ -177,7 +177,7 @@ func TestGatheredAddsFailEachOnItsOwn(t *testing.T) {
 	require.Len(t, got.added, 1)
 	got = <-answers[1]
 	require.NoError(t, got.err)
-	require.Equal(t, []storage.Added{{ID: "there", Existing: true}}, got.added)
+	require.Equal(t, []storage.Added{{ID: "there", Existing: true, Name: "old"}}, got.added)
 	require.Equal(t, []string{"first", "lane0", "lane1", "last"}, g.stored())
 }
 

@@ -170,6 +170,9 @@ type Added struct {
 	// Existing is true when a job with this custom id, or one holding the same
 	// deduplication id, was there already and no job was stored.
 	Existing bool
+	// Name is the name of the job that was there already. It is empty when one
+	// was added, and when the job that held a deduplication id is gone.
+	Name string
 	// Err is why the job was refused, or nil.
 	Err error
 }
