@@ -15,7 +15,7 @@ type pack struct {
 
 // other is a task that shares the ids and deduplication ids of greetings.
 func (k *kit) other() *Task[pack, int] {
-	return NewTask[pack, int](Spec{Queue: k.queue, Name: "pack", Required: []string{"box"}}, nil)
+	return NewTask[pack, int](Spec{Queue: k.queue, Name: "pack"}, nil)
 }
 
 func TestNoHandleOfAJobOfAnotherTask(t *testing.T) {

@@ -32,8 +32,7 @@ Once for a module, in any Go file: //go:generate go tool bullmq-gen ./...
                 package (default ../gen); its name is the folder's
   -check        write nothing; show what would change, and what that means for
                 jobs that are in the queues
-  -against REV  write nothing; compare with all manifests that a git revision had
-                when the present branch left it
+  -against REV  write nothing; compare with the manifests of a git revision
   -tags LIST    build tags, separated by commas
   -guard=false, -manifest=false, -ts=false   leave out: the lines that keep
                 stale code from compiling; the manifest; the types for Node

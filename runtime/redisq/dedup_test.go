@@ -73,7 +73,7 @@ func TestAnotherJobWithTheHoldersID(t *testing.T) {
 			{Replace: true}, {Reschedule: true}, {KeepLast: true},
 		} {
 			d.ID = "throttled"
-			require.Equal(t, storage.Added{ID: "c", Existing: true}, add(job("", &d, time.Second)), "%+v", d)
+			require.Equal(t, storage.Added{ID: "c", Existing: true, Name: "n"}, add(job("", &d, time.Second)), "%+v", d)
 			require.Equal(t, []string{"c"}, b.set("q", "delayed"))
 			require.InDelta(t, due, b.c.ZScore(b.ctx, b.key("q", "delayed"), "c").Val(), 0)
 			require.False(t, b.exists("q", "dn:throttled"))

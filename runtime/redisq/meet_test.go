@@ -74,7 +74,7 @@ func TestNumbersThatAreAnsweredAsTextAreRead(t *testing.T) {
 	s, err := Open(f.URL() + "?protocol=2")
 	require.NoError(t, err)
 	defer func() { _ = s.Close() }()
-	for _, text := range []string{":4\r\n", "$1\r\n4\r\n", "+4\r\n", "*1\r\n$1\r\n4\r\n", "*4\r\n$1\r\n4\r\n$1\r\n1\r\n$1\r\n0\r\n:5\r\n"} {
+	for _, text := range []string{":4\r\n", "$1\r\n4\r\n", "+4\r\n", "*1\r\n$1\r\n4\r\n", "*5\r\n$1\r\n4\r\n$1\r\n1\r\n$1\r\n0\r\n:5\r\n$1\r\nn\r\n"} {
 		reply.Store(&text)
 		added, err := s.Add(t.Context(), "q", plainJobs(1))
 		require.NoError(t, err, text)
