@@ -70,14 +70,15 @@ func (j *judge) described(path, dir string) bool {
 // renamed is true for a package that has another import path now, as after its
 // module was renamed, and for one whose folder is gone.
 func (j *judge) renamed(p *manifest.Package, dir string) bool {
-	for _, file := range p.Files() {
-		folder := filepath.Dir(filepath.Join(dir, filepath.FromSlash(file)))
-		if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
-			return true
-		}
-		return slices.ContainsFunc(j.loaded.All, func(l *source.Listed) bool { return l.Dir == folder && l.Path != p.Path })
+	files := p.Files() // all of one folder
+	if len(files) == 0 {
+		return false
 	}
-	return false
+	folder := filepath.Dir(filepath.Join(dir, filepath.FromSlash(files[0])))
+	if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
+		return true
+	}
+	return slices.ContainsFunc(j.loaded.All, func(l *source.Listed) bool { return l.Dir == folder && l.Path != p.Path })
 }
 
 // unreadable reports a manifest that cannot be read, as after a merge with

@@ -1,3 +1,6 @@
+//lint:file-ignore SA5008 The tags are odd on purpose.
+//lint:file-ignore U1000 Fields without a name outside are part of what is tested.
+
 package jsjson
 
 import (

@@ -14,12 +14,12 @@ func CheckTag(tag string) error {
 	}
 	name, options, _ := strings.Cut(tag, ",")
 	if name != "" && !ValidName(name) {
-		return fmt.Errorf("the JSON name %q has a character that Go 1.26 and 1.27 treat differently in a json tag: use letters, digits and -_./:", name)
+		return fmt.Errorf("the JSON name %q has a character that Go 1.26 and 1.27 treat differently in a json tag: use letters, digits and - _ . : /", name)
 	}
 	for option := range strings.SplitSeq(options, ",") {
 		switch word := leadingWord(strings.TrimSpace(option)); {
 		case word == "embed", word == "case", word == "format":
-			return fmt.Errorf("Go 1.26 ignores the option %q of the json tag, and Go 1.27 does not: leave it out", option)
+			return fmt.Errorf("the option %q of the json tag is ignored by Go 1.26 and not by Go 1.27: leave it out", option)
 		case option == "omitempty", option == "omitzero", option == "string":
 		case meant(word) != "":
 			return fmt.Errorf("the json tag has no option %q: write %q", option, meant(word))
