@@ -150,7 +150,7 @@ if n > completed then
       if not others then return rc('LTRIM', active, 0, -leave - 1) end
     end
     local len = rc('LLEN', active)
-    if len > 16 * leave or leave < 3 then
+    if len > 4 * leave or leave < 3 then
       for id in pairs(leaving) do rc('LREM', active, -1, id) end
       return
     end
@@ -260,7 +260,10 @@ if n > completed then
         at[id] = true
       end
     end
-    for i = 1, m do
+    if exact and m == n then
+      ids, values, v = id_of, value_of, n
+    end
+    for i = v + 1, m do
       local id = id_of[before + i]
       if exact or here[id] then
         v = v + 1
@@ -276,8 +279,13 @@ if n > completed then
     end
     leave = leave + v
     if v > 0 then complete(ids, keys, values, v, nil, parents, links) end
+    if m == n and exact then
+      free, locks_left = ids, locks
+      if count == 0 then gone = keys end
+      return true
+    end
     if count == 0 then append(gone, keys, v) end
-    if not exact or m < n then for i = 1, v do leaving[ids[i]] = true end end
+    for i = 1, v do leaving[ids[i]] = true end
     append(free, ids, v)
     append(locks_left, locks, m)
     return true
@@ -542,13 +550,14 @@ if want > 0 then
       end
       if short then rc('DEL', B .. 'pc') end
     end
-    local lens, k, plain = {}, 0, w
+    local keys, lens, k, plain = {}, {}, 0, w
     for i = 1, g do
       local id = ids[i]
-      local len = rc('HLEN', B .. id)
+      local key = B .. id
+      local len = rc('HLEN', key)
       if len > 0 then
         k = k + 1
-        ids[k], lens[k] = id, len
+        ids[k], keys[k], lens[k] = id, key, len
       else -- an id without a job
         rc('LREM', active, 1, id)
         if i <= plain then w = w - 1 end
@@ -556,8 +565,7 @@ if want > 0 then
     end
     g = k
     for i = 1, g do
-      local id, len, h = ids[i], lens[i], nil
-      local key = B .. id
+      local id, key, len, h = ids[i], keys[i], lens[i], nil
       if locked then
         local lock = key .. ':lock'
         local copied = lock_like and redis.pcall('COPY', lock_like, lock) -- costs half of SET, but leaves one that is there alone
