@@ -125,8 +125,8 @@ func TestAServiceOfAUser(t *testing.T) {
 	u.goes(".", "test", "./...")
 	require.Equal(t, ""+
 		"QUEUE   TASK    TYPE    PLACE                               OPTIONS\n"+
-		"mail    letter  Letter  internal/mail/tasks/tasks.go:16     concurrency=10 group-limit=100/1m attempts=5 backoff=exponential wait=100ms timeout=30s dedup:To group:Tenant\n"+
-		"mail    notice  Notice  internal/mail/tasks/tasks.go:31     concurrency=10 group-limit=100/1m\n"+
+		"mail    letter  Letter  internal/mail/tasks/tasks.go:16     concurrency=10 group-limit=100/1m attempts=5 backoff=exponential wait=100ms jitter=0.2 dedup=10m timeout=30s keep-completed=1000 keep-failed=168h dedup:To group:Tenant\n"+
+		"mail    notice  Notice  internal/mail/tasks/tasks.go:31     concurrency=10 group-limit=100/1m keep-completed=1000 keep-failed=168h\n"+
 		"month   close   Close   internal/orders/tasks/orders.go:34  child pages=month/page child notice=mail/notice\n"+
 		"month   page    Page    internal/orders/tasks/orders.go:47  \n"+
 		"orders  place   Place   internal/orders/tasks/orders.go:13  priority:Urgency\n", u.goes(".", "tool", "bullmq-gen", "list", "./..."))

@@ -41,10 +41,10 @@ func TestOptionsOfJobs(t *testing.T) {
 				return added(everygen.EnqueueSendWelcome(ctx, c, every.SendWelcome{ID: "w-1", UserID: "u,1", Locale: "de", Rank: 7}))
 			},
 			bullmq.Options{
-				JobID: "w-1", Priority: 7, LIFO: true, Attempts: 5, SizeLimit: 64 << 10, Timeout: 30 * time.Second, TTL: time.Hour,
+				JobID: "send-welcome/w-1", Priority: 7, LIFO: true, Attempts: 5, SizeLimit: 64 << 10, Timeout: 30 * time.Second, TTL: time.Hour,
 				Backoff:       bullmq.Backoff{Type: "exponential", Delay: time.Second, Jitter: 0.2, Max: time.Minute},
 				KeepCompleted: bullmq.KeepNone(), KeepFailed: &bullmq.Retention{Count: 1000, Age: hour(168)},
-				Dedup: &bullmq.Dedup{ID: `u\,1,de`, TTL: 10 * time.Minute, Extend: true, Replace: true},
+				Dedup: &bullmq.Dedup{ID: `send-welcome/u\,1,de`, TTL: 10 * time.Minute, Extend: true, Replace: true},
 			},
 		},
 		"the call comes last": {
@@ -53,21 +53,21 @@ func TestOptionsOfJobs(t *testing.T) {
 					bullmq.RetryBackoff(bullmq.Backoff{}), bullmq.Timeout(0), bullmq.TTL(0), bullmq.SizeLimit(0), bullmq.KeepFailed(bullmq.KeepAll()), bullmq.KeepCompleted(bullmq.KeepLast(3))))
 			},
 			bullmq.Options{
-				JobID: "w-2", Attempts: 1, KeepCompleted: bullmq.KeepLast(3), KeepFailed: bullmq.KeepAll(),
-				Dedup: &bullmq.Dedup{ID: "u2,", TTL: 10 * time.Minute, Extend: true, Replace: true},
+				JobID: "send-welcome/w-2", Attempts: 1, KeepCompleted: bullmq.KeepLast(3), KeepFailed: bullmq.KeepAll(),
+				Dedup: &bullmq.Dedup{ID: "send-welcome/u2,", TTL: 10 * time.Minute, Extend: true, Replace: true},
 			},
 		},
 		"numbers and waits": {
 			func() (string, string, error) {
 				return added(keysgen.EnqueueInt(ctx, c, keys.Int{ID: "i", Rank: 2097151, Wait: 1500}))
 			},
-			bullmq.Options{JobID: "i", Priority: 2097151, Delay: 1500 * time.Millisecond, Dedup: &bullmq.Dedup{ID: "i"}},
+			bullmq.Options{JobID: "int/i", Priority: 2097151, Delay: 1500 * time.Millisecond, Dedup: &bullmq.Dedup{ID: "int/i"}},
 		},
 		"named types, and a time that is over": {
 			func() (string, string, error) {
 				return added(keysgen.EnqueueNamed(ctx, c, keys.Named{ID: "n", Rank: 3, At: time.Unix(1, 0)}))
 			},
-			bullmq.Options{JobID: "n", Priority: 3},
+			bullmq.Options{JobID: "named/n", Priority: 3},
 		},
 		"keys of every type": {
 			func() (string, string, error) {
@@ -75,25 +75,25 @@ func TestOptionsOfJobs(t *testing.T) {
 				at := time.Date(2024, 2, 29, 12, 0, 0, 0, time.FixedZone("", 3600))
 				return added(keysgen.EnqueueDedup(ctx, c, keys.Dedup{A: "a", B: "b", C: -3, D: true, E: 0.5, F: at, G: &text, I: &rank, K: "not a key"}))
 			},
-			bullmq.Options{Dedup: &bullmq.Dedup{ID: `a,b,-3,true,0.5,2024-02-29T11\.00\.00Z,x,~,9,0001-01-01T00\.00\.00Z`}},
+			bullmq.Options{Dedup: &bullmq.Dedup{ID: `dedup/a,b,-3,true,0.5,2024-02-29T11\.00\.00Z,x,~,9,0001-01-01T00\.00\.00Z`}},
 		},
 		"keys of embedded structs": {
 			func() (string, string, error) {
 				return added(embeddedgen.EnqueueDo(ctx, c, embedded.Do{Deep: embedded.Deep{Tenant: embedded.Tenant{ID: "t"}}, ID: "d"}))
 			},
-			bullmq.Options{Dedup: &bullmq.Dedup{ID: "t,d"}},
+			bullmq.Options{Dedup: &bullmq.Dedup{ID: "do/t,d"}},
 		},
 		"dedup: simple": {
 			func() (string, string, error) { return added(dedupgen.EnqueueSimple(ctx, c, dedup.Simple{K: "1"})) },
-			bullmq.Options{Dedup: &bullmq.Dedup{ID: "1"}},
+			bullmq.Options{Dedup: &bullmq.Dedup{ID: "simple/1"}},
 		},
 		"dedup: keep last": {
 			func() (string, string, error) { return added(dedupgen.EnqueueLast(ctx, c, dedup.Last{K: "2"})) },
-			bullmq.Options{Dedup: &bullmq.Dedup{ID: "2", KeepLast: true}},
+			bullmq.Options{Dedup: &bullmq.Dedup{ID: "last/2", KeepLast: true}},
 		},
 		"dedup: reschedule": {
 			func() (string, string, error) { return added(dedupgen.EnqueueMove(ctx, c, dedup.Move{K: "3"})) },
-			bullmq.Options{Dedup: &bullmq.Dedup{ID: "3", TTL: time.Minute, Reschedule: true}},
+			bullmq.Options{Dedup: &bullmq.Dedup{ID: "move/3", TTL: time.Minute, Reschedule: true}},
 		},
 		"kept: the task's word": {
 			func() (string, string, error) { return added(keepgen.EnqueueDoA(ctx, c, keep.DoA{})) },
@@ -181,12 +181,13 @@ func TestJobIDs(t *testing.T) {
 	for i, want := range []bool{false, true} {
 		h, err := keysgen.EnqueueNamed(ctx, env.Client, keys.Named{ID: "once"})
 		require.NoError(t, err)
-		require.Equal(t, "once", h.ID)
+		require.Equal(t, "named/once", h.ID)
 		require.Equal(t, want, h.Existing, "add %d", i)
 	}
 	require.Equal(t, keys.Named{ID: "once"}, bullmqtest.RequireEnqueued(t, env, keysgen.NamedTask).Data)
-	_, err := keysgen.EnqueueNamed(ctx, env.Client, keys.Named{ID: "12"})
-	require.Error(t, err, "an integer is no custom id")
+	number, err := keysgen.EnqueueNamed(ctx, env.Client, keys.Named{ID: "12"})
+	require.NoError(t, err)
+	require.Equal(t, "named/12", number.ID, "an integer would be no custom id")
 }
 
 func TestPayloadOverItsSizeLimit(t *testing.T) {

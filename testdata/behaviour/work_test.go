@@ -266,7 +266,7 @@ func TestTimeoutAndTTL(t *testing.T) {
 	require.NoError(t, err)
 	got, err := stuck.Result(ctx)
 	require.NoError(t, err)
-	require.Equal(t, "kept", got.MessageID)
+	require.Equal(t, "send-welcome/kept", got.MessageID)
 }
 
 func TestFinishedJobsThatAreKept(t *testing.T) {

@@ -19,8 +19,8 @@ void pictures.add("render", { ...render, page: "1" }); // error: not assignable 
 void pictures.add("render", { ...render, format: "gif" }); // error: not assignable to
 void pictures.add("render", { ...render, pair: [1] }); // error: not assignable to
 void pictures.add("render", { ...render, big: 1 }); // error: not assignable to
-void pictures.add("render", { ...render, maybe: null }); // error: not assignable to
-void pictures.add("render", { ...render, tags: undefined }); // error: not assignable to
+void pictures.add("render", { ...render, format: null }); // error: not assignable to
+void pictures.add("render", { ...render, format: undefined }); // error: not assignable to
 void pictures.add("render", { ...render, custom: "blue" }); // error: not assignable to
 void pictures.add("render", { ...render, other: 1 }); // error: may only specify known properties
 void pictures.add("render", render, { prio: 1 }); // error: may only specify known properties
@@ -30,7 +30,7 @@ export const unknownData: number = job.data.width; // error: does not exist
 if (job.name === "rendr") throw new Error(); // error: no overlap
 if (job.name === "render") void job.returnvalue.uri; // error: does not exist
 export const processor: TypedProcessor<"pictures"> = async () => 1; // error: not assignable to
-export const noPicture: Picture = { url: "u" }; // error: missing the following properties
+export const noPicture: Picture = {}; // error: missing
 
 declare const emails: WelcomeQueue<"emails">;
 declare const welcome: WelcomeJob<"emails">;

@@ -60,7 +60,7 @@ export function describe(job: TypedJob<"pictures">): string {
   switch (job.name) {
     case "render": {
       const format: "png" | "jpeg" = job.data.format;
-      const maybe: (string | null)[] | undefined = job.data.maybe;
+      const maybe: (string | null)[] | null | undefined = job.data.maybe;
       return `${format} ${maybe?.length} ${job.data.until ?? "never"}`;
     }
     case "job":
