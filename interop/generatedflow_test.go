@@ -44,7 +44,7 @@ func TestGeneratedFlowWorkedByNode(t *testing.T) {
 			return h
 		}
 		files := f.on(f.node, gen.FilesQueue.Name)
-		reads := files.work(script{"scan-file": once(does("echo"))}, Args{"concurrency": 3})
+		reads := files.work(script{"scan-file": once(step{"do": "echoWith", "more": Args{"sha256": "", "bytes": 0, "lines": 0, "words": 0}})}, Args{"concurrency": 3})
 		read, err := flow().Result(f.ctx)
 		require.NoError(f, err)
 		require.Equal(f, tasks.Copies{Sets: [][]string{{"c", "a", "b"}}, Wasted: 7}, read)

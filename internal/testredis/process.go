@@ -143,7 +143,9 @@ func (p *process) awaitReady(id int) error {
 		info, err := c.InfoMap(ctx, "server").Result()
 		switch {
 		case err == nil && info["Server"]["process_id"] == strconv.Itoa(id):
-			return c.Ping(ctx).Err()
+			if err = c.Ping(ctx).Err(); err == nil {
+				return nil
+			} // it loads its data
 		case err == nil:
 			err = errors.New("another server has the port")
 		}

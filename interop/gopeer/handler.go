@@ -46,7 +46,7 @@ func (p *peer) step(ctx context.Context, w *worker, j *bullmq.Job[payload], s *s
 	case "log":
 		return false, nil, j.Log(ctx, s.Line)
 	case "updateData":
-		return false, nil, j.SetData(ctx, payload{data: s.Data})
+		return false, nil, j.SetData(ctx, payload{data: orText(s.Data, "{}")})
 	case "hold":
 		return false, nil, p.hold(ctx, w, j, s.Key)
 	case "return":

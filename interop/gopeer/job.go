@@ -203,6 +203,9 @@ func (p *peer) waitUntilFinished(a struct {
 		ctx, cancel = context.WithTimeout(ctx, millis(a.TTL))
 	}
 	defer cancel()
-	result, err := raw(a.Queue, "any").HandleOf(p.client, a.ID).Result(ctx)
-	return result, err
+	job, err := p.client.Queue(a.Queue).Job(ctx, a.ID)
+	if err != nil {
+		return nil, err
+	}
+	return raw(a.Queue, job.Name).HandleOf(p.client, a.ID).Result(ctx)
 }

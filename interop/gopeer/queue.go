@@ -76,7 +76,8 @@ type payload struct {
 	keys bullmq.Keys
 }
 
-func (p payload) MarshalJSON() ([]byte, error) { return orText(p.data, "{}"), nil }
+// MarshalJSON writes null for a payload that is not set: so null is read, too.
+func (p payload) MarshalJSON() ([]byte, error) { return orText(p.data, "null"), nil }
 
 func (p *payload) UnmarshalJSON(text []byte) error {
 	p.data = append(json.RawMessage(nil), text...)
@@ -158,7 +159,7 @@ func (p *peer) addMany(queue string, jobs []addArgs) ([]*added, error) {
 		if err != nil {
 			return nil, err
 		}
-		payloads[i] = payload{j.Data, o.keys()}
+		payloads[i] = payload{orText(j.Data, "{}"), o.keys()}
 	}
 	handles, err := task.AddMany(background, p.client, payloads, common...)
 	if err != nil {

@@ -42,6 +42,8 @@ const onward = {
 const last = {
   return: async (run, { value }) => value,
   echo: async ({ job }) => job.data,
+  // The payload with more members.
+  echoWith: async ({ job }, { more }) => ({ ...job.data, ...more }),
   // What a task with a codec stores: opened, and made.
   open: async ({ job }, { keys, bound }) => codec.open(job.data, keys, bound),
   encode: async (run, { value, kid, keys, bound }) => {
