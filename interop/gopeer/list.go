@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -90,6 +91,9 @@ var listOps = withStates(ops{
 	}) (any, error) {
 		start, end, asc := a.or(0, -1, true)
 		lines, total, err := p.client.Queue(a.Queue).Logs(background, a.ID, start, end, asc)
+		if errors.Is(err, bullmq.ErrJobNotFound) {
+			err = nil // as in Node, which does not look for the job
+		}
 		return map[string]any{"logs": orEmpty(lines), "count": total}, err
 	}),
 	"queue.getMetrics": ask((*peer).metrics),

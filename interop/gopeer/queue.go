@@ -3,6 +3,9 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
 	"time"
 
 	bullmq "github.com/bullmq-gen/bullmq-gen/runtime"
@@ -162,14 +165,36 @@ func (p *peer) addMany(queue string, jobs []addArgs) ([]*added, error) {
 		payloads[i] = payload{orText(j.Data, "{}"), o.keys()}
 	}
 	handles, err := task.AddMany(background, p.client, payloads, common...)
-	if err != nil {
+	var bulk *bullmq.BulkError
+	if err != nil && !errors.As(err, &bulk) {
 		return nil, err
 	}
-	out := make([]*added, len(handles))
-	for i, h := range handles {
-		out[i] = &added{h.ID, h.Existing}
+	out := make([]*added, len(payloads))
+	for i := range out {
+		if i < len(handles) && handles[i] != nil {
+			out[i] = &added{handles[i].ID, handles[i].Existing}
+			continue
+		}
+		id, of := otherTask(bulk.Errs[i])
+		if !of {
+			return nil, err
+		}
+		out[i] = &added{id, true}
 	}
 	return out, nil
+}
+
+var refusedFor = regexp.MustCompile(`job ("(?:[^"\\]|\\.)*") of queue`)
+
+// otherTask returns the id of a job of another task, for which a job was not
+// added: to Node programs it is one that is there already.
+func otherTask(err error) (id string, ok bool) {
+	m := refusedFor.FindStringSubmatch(fmt.Sprint(err))
+	if m == nil || !errors.Is(err, bullmq.ErrOtherTask) {
+		return "", false
+	}
+	id, err = strconv.Unquote(m[1])
+	return id, err == nil
 }
 
 // keys are the options that payloads decide.
