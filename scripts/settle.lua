@@ -604,7 +604,11 @@ if want > 0 then
         part = nil
         rc('HSET', key, 'processedOn', now)
         if worker ~= '' then rc('HSET', key, 'pb', worker) end
-        if type(redis.pcall('HINCRBY', key, 'ats', 1)) ~= 'number' then rc('HSET', key, 'ats', '1') end -- as count_up
+        local ats = redis.pcall('HINCRBY', key, 'ats', 1) -- as count_up
+        if type(ats) ~= 'number' then
+          if not string.find(ats.err, 'integer', 1, true) and not string.find(ats.err, 'overflow', 1, true) then error(ats.err, 0) end
+          rc('HSET', key, 'ats', '1')
+        end
         o = cold().report(out, o, id, key)
         if not max or rc('HEXISTS', key, 'defa') == 0 then counted = counted + 1 end -- one that is only to be failed uses no limit
       end

@@ -78,7 +78,7 @@ type member struct {
 func TestEveryJobOfAMixedFleetIsAccountedForUnderFaults(t *testing.T) {
 	t.Parallel()
 	interop.NeedNode(t)
-	total, seed := setting("BULLMQ_SOAK_JOBS", 6000), setting("BULLMQ_SEED", 1)
+	total, seed := setting("BULLMQ_SOAK_JOBS", 3000), setting("BULLMQ_SEED", 1)
 	f := newFleet(t, uint64(seed))
 	began := time.Now()
 	producers := []*member{

@@ -5,6 +5,7 @@
 function L.count_up(key, field)
   local n = redis.pcall('HINCRBY', key, field, 1)
   if type(n) == 'number' then return n end
+  if not string.find(n.err, 'integer', 1, true) and not string.find(n.err, 'overflow', 1, true) then error(n.err, 0) end
   rc('HSET', key, field, '1')
   return 1
 end
