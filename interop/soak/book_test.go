@@ -21,6 +21,7 @@ type account struct {
 	Refused      bool // the last answer was a certain refusal
 
 	Runs, Dones, Cuts, Failures int // of its handler
+	RanOn                       []string
 
 	Stored []stored
 }
@@ -84,6 +85,7 @@ func (b *book) note(m *member, event, key string, n, fails int) {
 		a(key).Refused = true
 	case "run":
 		a(key).Runs++
+		a(key).RanOn = append(a(key).RanOn, m.name)
 	case "done":
 		a(key).Dones++
 	case "cut":
