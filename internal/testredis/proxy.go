@@ -24,6 +24,8 @@ type Link struct {
 	refuse  bool
 	delay   time.Duration
 	match   []byte // of the request whose answer is to be dropped; nil: none
+	nth     int    // of the requests from now on, the one whose answer is to be dropped; 0: none
+	asked   int    // requests so far
 	dropped int
 	total   int
 	wg      sync.WaitGroup
@@ -113,6 +115,22 @@ func (l *Link) DropReply(match string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.match = []byte(match)
+}
+
+// DropNthReply loses the answer to the nth request from now on, as DropReply does:
+// 1 is the next one. A request is what a client sends before it waits for an
+// answer: a command, or a pipeline.
+func (l *Link) DropNthReply(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.nth = n
+}
+
+// Requests is how many requests were sent so far, on all connections.
+func (l *Link) Requests() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.asked
 }
 
 // Dropped is how many answers were lost so far.
@@ -222,9 +240,14 @@ func (l *Link) await(ctx context.Context) bool {
 
 func (l *Link) request(p *pair, data []byte) bool {
 	l.mu.Lock()
+	l.asked++
 	hit := l.match != nil && bytes.Contains(data, l.match)
 	if hit {
 		l.match = nil
+	}
+	if l.nth > 0 {
+		l.nth--
+		hit = hit || l.nth == 0
 	}
 	l.mu.Unlock()
 	if hit {

@@ -71,6 +71,10 @@ func runAt[C redis.Cmder](ctx context.Context, s *Store, make func(context.Conte
 	return runReady(ctx, s, make, name, b, withHead(args))
 }
 
+// changesNothing are the scripts that only read: one may be sent again after its
+// answer was lost.
+var changesNothing = map[string]bool{"list": true}
+
 // runReady is runWith for a queue whose keys begin with b.
 func runReady[C redis.Cmder](ctx context.Context, s *Store, make func(context.Context, ...any) C, name, b string, args []any) (C, error) {
 	sc := s.script(name)
@@ -84,7 +88,7 @@ func runReady[C redis.Cmder](ctx context.Context, s *Store, make func(context.Co
 			cmd = make(ctx, s.scriptArgs("eval", sc.Source, b, m, args)...)
 			err = s.process(ctx, once{cmd})
 		}
-		return m.sent, err
+		return m.sent && !changesNothing[name], err
 	})
 	if err != nil {
 		err = nameDenied(err, sc)

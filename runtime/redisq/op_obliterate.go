@@ -25,10 +25,11 @@ func (s *Store) Obliterate(ctx context.Context, queue string, force bool, count 
 	}); err != nil {
 		return err
 	}
-	if err := s.obliterateJobs(ctx, queue, force, count, true); err != nil {
+	// The settings go last: until then the same call can be made again.
+	if err := s.forgetOwners(ctx, queue); err != nil {
 		return err
 	}
-	return s.forgetOwners(ctx, queue)
+	return s.obliterateJobs(ctx, queue, force, count, true)
 }
 
 // obliterateJobs removes all jobs, and with whole what is left of the queue then.
