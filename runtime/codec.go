@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bullmq-gen/bullmq-gen/internal/guard"
+	"github.com/bullmq-gen/bullmq-gen/internal/jsdecode"
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
@@ -72,7 +73,7 @@ func Envelope(name string, value any) ([]byte, error) {
 // other text, an object with more members included.
 func OpenEnvelope(text []byte, name string) (json.RawMessage, bool) {
 	n, found := 0, false
-	eachMember(text, func(member []byte) bool {
+	jsdecode.EachMember(text, func(member []byte) bool {
 		n++
 		found = string(member) == name
 		return n == 1 && found

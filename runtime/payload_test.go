@@ -2,10 +2,10 @@ package bullmq
 
 import (
 	"encoding/json"
+	"errors"
 	"math"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 )
@@ -49,25 +49,58 @@ func TestC019PayloadsThatNodeCannotRead(t *testing.T) {
 	}
 }
 
-// FuzzMembers compares with encoding/json.
-func FuzzMembers(f *testing.F) {
-	for _, s := range []string{`{"a":1,"b":{"c":[]}}`, `{"\u0061\ud83d\ude00":"\"{,"}`, `[{"a":1}]`, ` {"x" : "y"} `} {
-		f.Add([]byte(s))
+func TestAResultThatIsNothingIsNoStruct(t *testing.T) {
+	t.Parallel()
+	type person struct {
+		Name string `json:"name"`
 	}
-	f.Fuzz(func(t *testing.T, text []byte) {
-		if !json.Valid(text) || !utf8.Valid(text) {
-			t.Skip("no JSON")
+	var r person
+	for text, want := range map[string]string{
+		"": "the result is null: its handler returned nothing", "null": "the result is null",
+		"{}": `at $.name: the result lacks "name"`, `{"name":"x"}`: "",
+	} {
+		err := decodeValue([]byte(text), &r)
+		if want == "" {
+			require.NoError(t, err)
+			continue
 		}
-		var want map[string]json.RawMessage
-		_ = json.Unmarshal(text, &want) // what is no object has no members
-		got := map[string]bool{}
-		eachMember(text, func(name []byte) bool {
-			got[string(name)] = true
-			return true
-		})
-		for name := range want {
-			require.True(t, got[name], "%q of %q", name, text)
-		}
-		require.Len(t, got, len(want))
-	})
+		require.ErrorContains(t, err, want)
+	}
+	var n None
+	require.NoError(t, decodeValue(nil, &n))
+	require.NoError(t, decodeValue([]byte(`{"any":1}`), &n))
+	var p *person
+	require.NoError(t, decodeValue([]byte("null"), &p))
+	var raw json.RawMessage
+	require.NoError(t, decodeValue([]byte("null"), &raw))
+}
+
+func TestAPayloadThatIsEmptyIsAnError(t *testing.T) {
+	t.Parallel()
+	var p struct{}
+	require.ErrorContains(t, decodePayload(nil, &p), "the payload is empty")
+}
+
+var errInvalidPayload = errors.New("invalid")
+
+type checked struct {
+	N int `json:"n"`
+}
+
+func (c checked) Validate() error {
+	switch {
+	case c.N < 0:
+		return errInvalidPayload
+	case c.N == 0:
+		panic("zero")
+	}
+	return nil
+}
+
+func TestAPanicOfValidateIsAnError(t *testing.T) {
+	t.Parallel()
+	var c checked
+	require.NoError(t, decodePayload([]byte(`{"n":1}`), &c))
+	require.ErrorIs(t, decodePayload([]byte(`{"n":-1}`), &c), errInvalidPayload)
+	require.ErrorContains(t, decodePayload([]byte(`{"n":0}`), &c), "Validate panicked: zero")
 }

@@ -105,34 +105,16 @@ func (r *reader) number() error {
 }
 
 func (r *reader) array() error {
-	if err := r.s.enter(); err != nil {
+	i := 0
+	return r.container(']', "after an element", func() error {
+		err := below(element(i), r.value())
+		i++
 		return err
-	}
-	r.copy(r.at + 1)
-	for i := 0; r.next() != ']' || i > 0; i++ {
-		if err := r.value(); err != nil {
-			return below(element(i), err)
-		}
-		c := r.next()
-		if c != ',' && c != ']' {
-			return r.unexpected("after an element")
-		}
-		if c == ']' {
-			break
-		}
-		r.copy(r.at + 1)
-	}
-	r.copy(r.at + 1)
-	r.s.depth--
-	return nil
+	})
 }
 
 func (r *reader) object() error {
-	if err := r.s.enter(); err != nil {
-		return err
-	}
-	r.copy(r.at + 1)
-	for first := true; r.next() != '}' || !first; first = false {
+	return r.container('}', "after a member", func() error {
 		if r.next() != '"' {
 			return r.unexpected("where a name should be")
 		}
@@ -147,12 +129,27 @@ func (r *reader) object() error {
 		if err := r.value(); err != nil {
 			return below(member(r.said(name)), err)
 		}
-		c := r.next()
-		if c != ',' && c != '}' {
-			return r.unexpected("after a member")
+		return nil
+	})
+}
+
+// container copies an array or object with each of what it holds. After says
+// where something else stands than a comma or the end.
+func (r *reader) container(end byte, after string, each func() error) error {
+	if err := r.s.enter(); err != nil {
+		return err
+	}
+	r.copy(r.at + 1)
+	for first := true; !first || r.next() != end; first = false {
+		if err := each(); err != nil {
+			return err
 		}
-		if c == '}' {
+		c := r.next()
+		if c == end {
 			break
+		}
+		if c != ',' {
+			return r.unexpected(after)
 		}
 		r.copy(r.at + 1)
 	}

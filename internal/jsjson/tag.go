@@ -3,7 +3,8 @@ package jsjson
 import (
 	"fmt"
 	"strings"
-	"unicode"
+
+	"github.com/bullmq-gen/bullmq-gen/internal/jsonfield"
 )
 
 // CheckTag reports a json tag that encoding/json reads in one way up to Go 1.26
@@ -13,7 +14,7 @@ func CheckTag(tag string) error {
 		return nil
 	}
 	name, options, _ := strings.Cut(tag, ",")
-	if name != "" && !ValidName(name) {
+	if name != "" && !jsonfield.ValidName(name) {
 		return fmt.Errorf("the JSON name %q has a character that Go 1.26 and 1.27 treat differently in a json tag: use letters, digits and - _ . : /", name)
 	}
 	for option := range strings.SplitSeq(options, ",") {
@@ -45,15 +46,4 @@ func meant(word string) string {
 		return word
 	}
 	return ""
-}
-
-// ValidName reports whether encoding/json takes the name of a json tag in every
-// Go version. Up to Go 1.26 it uses the field's name instead of any other.
-func ValidName(name string) bool {
-	for _, r := range name {
-		if !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
-			return false
-		}
-	}
-	return name != ""
 }

@@ -1,13 +1,13 @@
-package bullmq
+package jsdecode
 
 import (
 	"bytes"
 	"encoding/json"
 )
 
-// eachMember calls f with the name of each member of the top-level object, as
+// EachMember calls f with the name of each member of the top-level object, as
 // long as f wants more. Text that is no object has none.
-func eachMember(text []byte, f func(name []byte) bool) {
+func EachMember(text []byte, f func(name []byte) bool) {
 	depth, name := 0, false // name: the next string at depth 1 is a name
 	for i := 0; i < len(text); i++ {
 		switch text[i] {

@@ -1,4 +1,4 @@
-package bullmq
+package jsdecode
 
 // next skips white space and returns the byte there, or 0 at the end.
 func (r *reader) next() byte {

@@ -1,4 +1,4 @@
-package bullmq
+package jsdecode
 
 import (
 	"encoding/json"
@@ -42,6 +42,9 @@ func (r *reader) scalar(p *plan, c byte) *mismatch {
 		return p.fitsFloat(string(r.number()))
 	case number && (p.kind == planInt || p.kind == planUint):
 		return r.integer(p)
+	}
+	if !number && strings.IndexByte(`{["tf`, c) < 0 {
+		return badSyntax
 	}
 	return &mismatch{reason: fmt.Sprintf("a JSON %s does not fit %s", jsonKind(c), p.typ)}
 }

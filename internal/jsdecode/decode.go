@@ -1,4 +1,19 @@
-package bullmq
+// Package jsdecode decodes JSON as Node reads it, and as strictly as the JSON
+// Schema in the manifest describes it.
+//
+// The rules for struct tags, embedded structs and the methods of types are those
+// of encoding/json, which does the decoding. Before that, one pass compares the
+// text with a plan of the type, which is made once. Unlike encoding/json
+//
+//   - names of members are compared exactly, and the last of several counts;
+//   - members without omitempty or omitzero have to be there;
+//   - null is a value of pointers, slices, maps and interfaces alone;
+//   - arrays have their length;
+//   - 1.0 and 1e3 are integers;
+//   - strings are text: no invalid UTF-8, no half of a surrogate pair;
+//   - errors name the place of the value: $.items[3].id;
+//   - a panic of a method is an error.
+package jsdecode
 
 import (
 	"encoding/json"
@@ -11,35 +26,10 @@ import (
 	"github.com/bullmq-gen/bullmq-gen/internal/guard"
 )
 
-// Validator is implemented by payloads that check themselves. It is asked
-// before a job is added and before its handler runs.
-type Validator interface{ Validate() error }
-
-// decodePayload reads a payload. What its type does not accept is an error: a
-// zero value never stands for a value that is missing.
-func decodePayload[P any](text []byte, into *P) error {
-	if len(text) == 0 {
-		return errors.New("the payload is empty: the producer had a value without JSON form")
-	}
-	if err := decodeJSON("payload", text, into); err != nil {
-		return err
-	}
-	if v, ok := any(into).(Validator); ok {
-		return guard.Call("Validate", v.Validate)
-	}
-	return nil
-}
-
-// decodeValue reads a result as strictly as a payload.
-func decodeValue[R any](value []byte, into *R) error {
-	if len(value) == 0 {
-		value = []byte("null")
-	}
-	return decodeJSON("result", value, into)
-}
-
-// decodeJSON reads a text that its plan accepts. What says what it is.
-func decodeJSON[T any](what string, text []byte, into *T) error {
+// Decode reads a text that the type of into accepts, at every depth: a zero value
+// never stands for a value that is missing. The text is described as what, such as
+// "payload", and its mismatch with the type by its JSON path.
+func Decode[T any](what string, text []byte, into *T) error {
 	p := planOf(reflect.TypeFor[T]())
 	checked, err := p.check(text, what)
 	if err != nil {

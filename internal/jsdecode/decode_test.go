@@ -1,4 +1,4 @@
-package bullmq
+package jsdecode
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 )
@@ -72,6 +73,8 @@ type nullValue struct{ ownValue }
 
 func (nullValue) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
 
+func decodeText[T any](text []byte, into *T) error { return Decode("payload", text, into) }
+
 // The text is put into an object that has all required members.
 func TestAPayloadIsReadExactly(t *testing.T) {
 	t.Parallel()
@@ -82,13 +85,13 @@ func TestAPayloadIsReadExactly(t *testing.T) {
 		`"unknown":null`:              "",
 		`"admin":null`:                "at $.admin: null does not fit bool",
 		`"userId":null`:               "at $.userId: null does not fit string",
-		`"who":null`:                  "at $.who: null does not fit bullmq.readWho",
+		`"who":null`:                  "at $.who: null does not fit jsdecode.readWho",
 		`"who":{}`:                    `at $.who.name: the payload lacks "name"`,
 		`"who":{"Name":"x"}`:          `at $.who.name: the payload lacks "name"`,
 		`"who":{"name":"x","NAME":1}`: "",
 		`"lines":null`:                "",
 		`"lines":[{}]`:                `at $.lines[0].quantity: the payload lacks "quantity"`,
-		`"lines":[null]`:              "at $.lines[0]: null does not fit bullmq.readLine",
+		`"lines":[null]`:              "at $.lines[0]: null does not fit jsdecode.readLine",
 		`"lines":[{"quantity":1,"note":null,"labels":null}]`:       "",
 		`"lines":[{"quantity":1},{"quantity":2},{"quantity":"x"}]`: "at $.lines[2].quantity: a JSON string does not fit int",
 		`"lines":[{"quantity":1.5}]`:                               "at $.lines[0].quantity: the number 1.5 does not fit int",
@@ -139,9 +142,9 @@ func TestAPayloadIsReadExactly(t *testing.T) {
 		"\"raw\":\"\xff\"":                            "at $.raw: it is not valid UTF-8",
 		`"m":{"\ud800":{"name":"x"}}`:                 "the key: it has half of a surrogate pair",
 		`"own":"fine","owned":["a",null],"null":null`: "",
-		`"own":null`:                                  "at $.own: null does not fit bullmq.ownValue",
-		`"owned":["a","bad"]`:                         "at $.owned[1]: it does not fit bullmq.ownValue: own trouble",
-		`"owned":["a","panic"]`:                       "at $.owned[1]: it does not fit bullmq.ownValue: decoding panicked: boom",
+		`"own":null`:                                  "at $.own: null does not fit jsdecode.ownValue",
+		`"owned":["a","bad"]`:                         "at $.owned[1]: it does not fit jsdecode.ownValue: own trouble",
+		`"owned":["a","panic"]`:                       "at $.owned[1]: it does not fit jsdecode.ownValue: decoding panicked: boom",
 		`"Skip":1,"-":1`:                              "",
 		`"admin":null,"admin":false`:                  "",
 		`"admin":false,"admin":null`:                  "at $.admin: null",
@@ -149,14 +152,17 @@ func TestAPayloadIsReadExactly(t *testing.T) {
 		`"who":{"name":"x"},"who":{}`:                                      "at $.who.name",
 		`"any":` + strings.Repeat("[", 20000) + strings.Repeat("]", 20000): "nested more than 10000 deep",
 		`"new":` + strings.Repeat("[", 20000) + strings.Repeat("]", 20000): "depth",
-		`"lines":[`: "invalid character",
+		`"lines":[`:                  "invalid character",
+		`"lines":[{"quantity":1},]`:  "invalid character ']'",
+		`"lines":[{"quantity":}]`:    "invalid character '}'",
+		`"lines":[{"quantity":nil}]`: "invalid character 'i'",
 	} {
 		text := "{" + required
 		if members != "" {
 			text += "," + members
 		}
 		var p readOrder
-		err := decodePayload([]byte(text+"}"), &p)
+		err := decodeText([]byte(text+"}"), &p)
 		if want != "" {
 			require.ErrorContains(t, err, want, members)
 			continue
@@ -177,7 +183,7 @@ func TestWhatIsReadIsWhatNodeReads(t *testing.T) {
 		F     float64  `json:"f"`
 		L     []uint16 `json:"l"`
 	}
-	require.NoError(t, decodePayload([]byte(` {"in":{"name":"a","NAME":"b"}, "admin" :false,"ADMIN" : true ,"\u212aey":"Kelvin","key":"k",
+	require.NoError(t, decodeText([]byte(` {"in":{"name":"a","NAME":"b"}, "admin" :false,"ADMIN" : true ,"\u212aey":"Kelvin","key":"k",
 		"in":{"name":"c","Name":5},"n":9007199254740993,"f":1e21,"l":[1.0,2e1],"n":1.50e1} `), &p))
 	require.False(t, p.Admin)
 	require.Equal(t, "k", p.Key)
@@ -195,55 +201,9 @@ func TestMissingMembersAreListed(t *testing.T) {
 		L  []readLine `json:"l"`
 		O  int        `json:"o,omitempty"`
 	}
-	require.EqualError(t, decodePayload([]byte("{}"), &p), `at $.id: the payload lacks "id", "in"`)
-	require.ErrorContains(t, decodePayload([]byte("[]"), &p), "at $: a JSON array does not fit")
-	require.ErrorContains(t, decodePayload([]byte("null"), &p), "the payload is null")
-	require.ErrorContains(t, decodePayload(nil, &p), "the payload is empty")
-}
-
-func TestAResultThatIsNothingIsNoStruct(t *testing.T) {
-	t.Parallel()
-	var r readWho
-	for text, want := range map[string]string{
-		"": "the result is null: its handler returned nothing", "null": "the result is null",
-		"{}": `at $.name: the result lacks "name"`, `{"name":"x"}`: "",
-	} {
-		err := decodeValue([]byte(text), &r)
-		if want == "" {
-			require.NoError(t, err)
-			continue
-		}
-		require.ErrorContains(t, err, want)
-	}
-	var n None
-	require.NoError(t, decodeValue(nil, &n))
-	require.NoError(t, decodeValue([]byte(`{"any":1}`), &n))
-	var p *readWho
-	require.NoError(t, decodeValue([]byte("null"), &p))
-	var raw json.RawMessage
-	require.NoError(t, decodeValue([]byte("null"), &raw))
-}
-
-type checked struct {
-	N int `json:"n"`
-}
-
-func (c checked) Validate() error {
-	switch {
-	case c.N < 0:
-		return errOwn
-	case c.N == 0:
-		panic("zero")
-	}
-	return nil
-}
-
-func TestAPanicOfValidateIsAnError(t *testing.T) {
-	t.Parallel()
-	var c checked
-	require.NoError(t, decodePayload([]byte(`{"n":1}`), &c))
-	require.ErrorIs(t, decodePayload([]byte(`{"n":-1}`), &c), errOwn)
-	require.ErrorContains(t, decodePayload([]byte(`{"n":0}`), &c), "Validate panicked: zero")
+	require.EqualError(t, decodeText([]byte("{}"), &p), `at $.id: the payload lacks "id", "in"`)
+	require.ErrorContains(t, decodeText([]byte("[]"), &p), "at $: a JSON array does not fit")
+	require.ErrorContains(t, decodeText([]byte("null"), &p), "the payload is null")
 }
 
 // A member that a later one overrides may be anything, at any depth and in any
@@ -257,7 +217,7 @@ func TestMembersThatStandTwiceAreReadInLinearTime(t *testing.T) {
 	const depth = 4000
 	text := strings.Repeat(`{"v":null,"v":1,"kids":`, depth) + "null" + strings.Repeat("}", depth)
 	var got tree
-	require.NoError(t, decodePayload([]byte(text), &got))
+	require.NoError(t, decodeText([]byte(text), &got))
 	n := 0
 	for at := &got; at != nil; at = at.Kids {
 		require.Equal(t, 1, at.V)
@@ -298,8 +258,31 @@ func BenchmarkDecode(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		var p payload
-		if err := decodePayload(text, &p); err != nil {
+		if err := decodeText(text, &p); err != nil {
 			b.Fatal(err)
 		}
 	}
+}
+
+// FuzzMembers compares with encoding/json.
+func FuzzMembers(f *testing.F) {
+	for _, s := range []string{`{"a":1,"b":{"c":[]}}`, `{"\u0061\ud83d\ude00":"\"{,"}`, `[{"a":1}]`, ` {"x" : "y"} `} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if !json.Valid(text) || !utf8.Valid(text) {
+			t.Skip("no JSON")
+		}
+		var want map[string]json.RawMessage
+		_ = json.Unmarshal(text, &want) // what is no object has no members
+		got := map[string]bool{}
+		EachMember(text, func(name []byte) bool {
+			got[string(name)] = true
+			return true
+		})
+		for name := range want {
+			require.True(t, got[name], "%q of %q", name, text)
+		}
+		require.Len(t, got, len(want))
+	})
 }

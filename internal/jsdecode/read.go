@@ -1,4 +1,4 @@
-package bullmq
+package jsdecode
 
 import (
 	"bytes"
@@ -75,6 +75,8 @@ func (r *reader) value(p *plan, depth int) *mismatch {
 	case c == 'n' && p.null:
 		r.skip()
 		return nil
+	case c == 'n' && !bytes.HasPrefix(r.text[r.at:], []byte("null")):
+		return badSyntax
 	case c == 'n':
 		return &mismatch{reason: "null does not fit " + p.typ.String(), null: true}
 	}
@@ -141,23 +143,38 @@ func (r *reader) own(p *plan) *mismatch {
 func (r *reader) list(p *plan, depth int) *mismatch {
 	r.at++
 	n := 0
-	for c := r.next(); c != ']'; n++ {
+	for ; ; n++ {
+		more, m := r.more(n == 0, ']')
+		if m != nil {
+			return m
+		}
+		if !more {
+			break
+		}
 		if m := r.value(p.elem, depth+1); m != nil {
 			return m.below(segment{index: n})
 		}
-		switch c = r.next(); c {
-		case ',':
-			r.at++
-		case ']':
-		default:
-			return badSyntax
-		}
 	}
-	r.at++
 	if p.size >= 0 && n != p.size {
 		return &mismatch{reason: fmt.Sprintf("%s: a list of %d does not fit %s", counted(n), n, p.typ)}
 	}
 	return nil
+}
+
+// more goes to the next value of a container, or past its end.
+func (r *reader) more(first bool, end byte) (bool, *mismatch) {
+	switch c := r.next(); {
+	case c == end:
+		r.at++
+		return false, nil
+	case first:
+		return true, nil
+	case c == ',':
+		r.at++
+		r.next()
+		return true, nil
+	}
+	return false, badSyntax
 }
 
 func counted(n int) string {
@@ -177,44 +194,32 @@ func (r *reader) object(p *plan, depth int) *mismatch {
 		found = make([]uint64, n)
 	}
 	next := 0
-	for c := r.next(); c != '}'; {
-		if to, ok := dropped[r.at]; ok {
-			r.edits = append(r.edits, edit{from: r.at, to: to})
-			r.at = to
-			continue
+	for first := true; ; first = false {
+		from, name, m := r.member(first, dropped)
+		switch {
+		case m != nil:
+			return m
+		case from < 0:
+			return p.missing(found)
 		}
-		from := r.at
-		name, ok := r.name()
-		if !ok {
-			return badSyntax
-		}
-		if i := p.find(name, next); i >= 0 {
-			if next = i + 1; found[i/64]&(1<<(i%64)) != 0 {
-				return badSyntax // it stands twice: the second pass drops the first
-			}
-			found[i/64] |= 1 << (i % 64)
-			if m := r.value(p.members[i].plan, depth+1); m != nil {
-				return m.below(segment{name: p.members[i].name, index: -1})
-			}
-		} else {
+		i := p.find(name, next)
+		if i < 0 {
 			if p.confused(name) {
 				r.edits = append(r.edits, edit{from, from + bytes.IndexByte(r.text[from:], ':'), `""`})
 			}
 			if !r.skip() {
 				return badSyntax
 			}
+			continue
 		}
-		switch c = r.next(); c {
-		case ',':
-			r.at++
-			c = r.next()
-		case '}':
-		default:
-			return badSyntax
+		if next = i + 1; found[i/64]&(1<<(i%64)) != 0 {
+			return badSyntax // it stands twice: the second pass drops the first
+		}
+		found[i/64] |= 1 << (i % 64)
+		if m := r.value(p.members[i].plan, depth+1); m != nil {
+			return m.below(segment{name: p.members[i].name, index: -1})
 		}
 	}
-	r.at++
-	return p.missing(found)
 }
 
 // missing names the required members that were not found.
@@ -235,35 +240,38 @@ func (p *plan) missing(found []uint64) *mismatch {
 func (r *reader) dictionary(p *plan, depth int) *mismatch {
 	dropped := r.dropped()
 	r.at++
-	for c := r.next(); c != '}'; {
-		if to, ok := dropped[r.at]; ok {
-			r.edits = append(r.edits, edit{from: r.at, to: to})
-			r.at = to
-			continue
+	for first := true; ; first = false {
+		from, name, m := r.member(first, dropped)
+		if m != nil || from < 0 {
+			return m
 		}
-		from := r.at
-		name, ok := r.name()
-		if !ok {
-			return badSyntax
-		}
-		m := r.key(p, r.text[from:stringEnd(r.text, from)], name)
+		m = r.key(p, r.text[from:stringEnd(r.text, from)], name)
 		if m == nil {
 			m = r.value(p.elem, depth+1)
 		}
 		if m != nil {
 			return m.below(segment{name: strings.ToValidUTF8(string(name), "\ufffd"), index: -1})
 		}
-		switch c = r.next(); c {
-		case ',':
-			r.at++
-			c = r.next()
-		case '}':
-		default:
-			return badSyntax
-		}
 	}
-	r.at++
-	return nil
+}
+
+// member goes to the value of the next member of an object, past members that
+// are dropped, and returns its name and where it begins: -1 at the end.
+func (r *reader) member(first bool, dropped map[int]int) (from int, name []byte, m *mismatch) {
+	more, m := r.more(first, '}')
+	if !more {
+		return -1, nil, m
+	}
+	for to, ok := dropped[r.at]; ok; to, ok = dropped[r.at] {
+		r.edits = append(r.edits, edit{from: r.at, to: to})
+		r.at = to
+	}
+	from = r.at
+	name, ok := r.name()
+	if !ok {
+		return from, nil, badSyntax
+	}
+	return from, name, nil
 }
 
 // name reads the name of a member, and the colon after it.
