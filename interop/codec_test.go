@@ -23,8 +23,8 @@ type coded struct {
 func TestEnvelopesOfCodecs(t *testing.T) {
 	t.Parallel()
 	secret := bytes.Repeat([]byte("s"), 32)
-	older := bullmq.Key{ID: "older", Secret: bytes.Repeat([]byte("o"), 16)}
-	aes := bullmq.Codecs(bullmq.Gzip(0), bullmq.AESGCM(bullmq.Key{ID: "k1", Secret: secret}, older))
+	older := bullmq.EncryptionKey{ID: "older", Secret: bytes.Repeat([]byte("o"), 16)}
+	aes := bullmq.Codecs(bullmq.Gzip(0), bullmq.AESGCM(bullmq.EncryptionKey{ID: "k1", Secret: secret}, older))
 	keys := Args{"k1": base64.StdEncoding.EncodeToString(secret), "older": base64.StdEncoding.EncodeToString(older.Secret)}
 	value := coded{strings.Repeat("compressible, and 日本語 ", 40)}
 	eachTypedFlow(t, func(f *typedFlow) {
@@ -84,7 +84,7 @@ func (f *typedFlow) worksInGo(q *bullmq.QueueSpec, like *bullmq.Task[coded, code
 			return job.Data, nil
 		})
 	})
-	got, err := task.HandleOf(f.client, id).Result(f.ctx)
+	got, err := task.JobHandle(f.client, id).Result(f.ctx)
 	require.NoError(f, err)
 	require.Equal(f, value, got)
 	stored, err := f.client.Queue(q.Name).Finished(f.ctx, id)

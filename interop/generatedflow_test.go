@@ -34,7 +34,7 @@ func TestGeneratedFlowWorkedByNode(t *testing.T) {
 				return found, nil
 			})
 		})
-		flow := func() *bullmq.Handle[tasks.Copies] {
+		flow := func() *bullmq.JobHandle[tasks.Copies] {
 			h, err := gen.EnqueueFindCopies(f.ctx, f.client, tasks.FindCopies{Smallest: 7}, gen.FindCopiesFlow{Files: []gen.ScanFileNode{
 				gen.FlowScanFile(tasks.ScanFile{Path: "c"}, bullmq.Attempts(1)),
 				gen.FlowScanFile(tasks.ScanFile{Path: "a"}, bullmq.Attempts(1)),

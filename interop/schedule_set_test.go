@@ -20,9 +20,9 @@ func TestScheduleSetsWithNode(t *testing.T) {
 		q := f.client.Queue(node.queue)
 		tick := bullmq.NewTask[int, string](bullmq.Spec{Queue: &bullmq.QueueSpec{Name: node.queue}, Name: "tick", Attempts: 3}, nil)
 		one := func() (int, error) { return 1, nil }
-		often := tick.Declare("often", bullmq.ScheduleSpec{Every: 100 * time.Millisecond}, one)
-		yearly := tick.Declare("yearly", bullmq.ScheduleSpec{Cron: "0 0 1 1 *", TZ: "Europe/Rome", Limit: 5}, one)
-		taken := tick.Declare("taken", bullmq.ScheduleSpec{Cron: "0 0 1 1 *"}, one)
+		often := tick.DeclareSchedule("often", bullmq.ScheduleSpec{Every: 100 * time.Millisecond}, one)
+		yearly := tick.DeclareSchedule("yearly", bullmq.ScheduleSpec{Cron: "0 0 1 1 *", TZ: "Europe/Rome", Limit: 5}, one)
+		taken := tick.DeclareSchedule("taken", bullmq.ScheduleSpec{Cron: "0 0 1 1 *"}, one)
 		set := bullmq.NewScheduleSet(owner, often, yearly, taken)
 		require.NoError(f, set.Ensure(f.ctx, f.client))
 
@@ -43,7 +43,7 @@ func TestScheduleSetsWithNode(t *testing.T) {
 		require.NoError(f, set.Ensure(f.ctx, f.client), "a Go program starts anew while Node works")
 		node.completed("often", 7)
 		w.close()
-		info, err := q.ScheduleOf(f.ctx, "often")
+		info, err := q.Schedule(f.ctx, "often")
 		require.NoError(f, err)
 		require.Equal(f, owner, info.Owner, "it is ours still, after Node went on with it")
 		require.GreaterOrEqual(f, info.Iterations, 7)

@@ -89,7 +89,7 @@ func (f *typedFlow) bind() {
 		Cover bullmq.Outcome[string]
 	}
 	f.start(f.bookQ, func(w *bullmq.Worker) {
-		bullmq.HandleFlow(f.book, w, func(c *bullmq.Children) (in parts, err error) {
+		bullmq.HandleFlow(f.book, w, func(c *bullmq.ChildSet) (in parts, err error) {
 			err = errors.Join(bullmq.ReadMany(c, "pages", &in.Pages), bullmq.ReadOne(c, "cover", &in.Cover))
 			return in, err
 		}, func(_ context.Context, job *bullmq.Job[string], in parts) (string, error) {
@@ -114,7 +114,7 @@ func (f *typedFlow) slots(pages int) []bullmq.Slot {
 	return []bullmq.Slot{bullmq.ManyChildren("pages", nodes), bullmq.OneChild("cover", f.cover.Node(0))}
 }
 
-func (f *typedFlow) value(h *bullmq.Handle[string]) string {
+func (f *typedFlow) value(h *bullmq.JobHandle[string]) string {
 	f.Helper()
 	v, err := h.Result(f.ctx)
 	require.NoError(f, err)
@@ -225,7 +225,7 @@ func TestStepsOfAJobThatNodeHasInBetween(t *testing.T) {
 		m, err := bullmq.NewManual(f.client, f.bookQ.Name)
 		require.NoError(f, err)
 		f.Cleanup(func() { _ = m.Close() })
-		h, err := task.Add(f.ctx, f.client, "ann", bullmq.Attempts(3), bullmq.RetryBackoff(bullmq.Fixed(time.Hour)))
+		h, err := task.Add(f.ctx, f.client, "ann", bullmq.Attempts(3), bullmq.WithBackoff(bullmq.Fixed(time.Hour)))
 		require.NoError(f, err)
 		job, err := m.Take(f.ctx)
 		require.NoError(f, err)
@@ -281,7 +281,7 @@ func TestChildrenAddedToARunningParentOfTheOtherSide(t *testing.T) {
 				if err := job.AddChildren(ctx, "pages", bullmq.ManyChildren("pages", nodes)); err != nil {
 					return nil, err
 				}
-				return bullmq.Results[string](ctx, job, "pages")
+				return bullmq.ChildResults[string](ctx, job, "pages")
 			})
 		})
 		h, err := shelf.Add(f.ctx, f.client, 3)

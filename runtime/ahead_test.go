@@ -120,7 +120,7 @@ func TestPrefetchedJobsGoBackWhenTheWorkerStops(t *testing.T) {
 	g.open()
 	require.NoError(t, from(g.kit, stopped))
 	g.noLocks()
-	g.kit.worker(hello, MaxStarts(1))
+	g.kit.worker(hello, MaxStartedAttempts(1))
 	g.settled(map[State]int{StateCompleted: 10})
 }
 
@@ -273,7 +273,7 @@ func TestPrefetchThatCannotWork(t *testing.T) {
 	require.ErrorContains(t, err, "prefetch must be 0 or more, not -1")
 	w, err := NewWorker(k.client, k.queue, Prefetch(1))
 	require.NoError(t, err)
-	s, err := NewServer(10)
+	s, err := NewWorkerPool(10)
 	require.NoError(t, err)
 	require.ErrorContains(t, s.Add(w, 1), "has Prefetch")
 }

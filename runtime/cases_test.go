@@ -51,7 +51,7 @@ func TestC065DeduplicationByModeAndState(t *testing.T) {
 		"throttle":  {ID: "d", TTL: time.Hour},
 		"extend":    {ID: "d", TTL: time.Hour, Extend: true},
 		"debounce":  {ID: "d", TTL: time.Hour, Extend: true, Replace: true},
-		"keep last": {ID: "d", KeepLast: true},
+		"keep last": {ID: "d", KeepLastIfActive: true},
 	}
 	// What becomes of the second add: yields, replaces the first, is added, or is kept for later.
 	want := map[string]map[string]string{
@@ -149,7 +149,7 @@ func TestC067DelayedJobsDuringARateLimit(t *testing.T) {
 	k.result(k.add("uses it up"))
 	h := k.add("delayed", Delay(time.Millisecond))
 	k.until("it is promoted", func() bool { s, err := h.State(k.ctx); return err == nil && s == StateWaiting })
-	require.NoError(t, k.client.Queue("greetings").Hold(k.ctx, 0))
+	require.NoError(t, k.client.Queue("greetings").RateLimit(k.ctx, 0))
 	require.Equal(t, "hello delayed", k.result(h).Text)
 }
 
@@ -184,7 +184,7 @@ func TestC107Delays(t *testing.T) {
 	h := k.add("ten years", Timestamp(made), Delay(10*365*24*time.Hour))
 	score := k.server.Client(t).ZScore(k.ctx, "bull:greetings:delayed", h.ID).Val()
 	require.Equal(t, made.Add(10*365*24*time.Hour).UnixMilli(), int64(score)/4096)
-	require.NoError(t, k.client.Queue("greetings").Remove(k.ctx, h.ID, true))
+	require.NoError(t, k.client.Queue("greetings").Remove(k.ctx, h.ID, WithChildren()))
 
 	ps := make([]greet, 1000)
 	for i := range ps {
@@ -207,7 +207,7 @@ func TestC107Delays(t *testing.T) {
 
 // failedJob is a job of the kit's queue that failed once, when it ran first; its
 // worker is paused.
-func (k *kit) failedJob(runs *atomic.Int32) (*Handle[greeting], *Worker) {
+func (k *kit) failedJob(runs *atomic.Int32) (*JobHandle[greeting], *Worker) {
 	k.Helper()
 	w := k.worker(func(ctx context.Context, job *Job[greet]) (greeting, error) {
 		runs.Add(1)
@@ -274,7 +274,7 @@ func TestC109RetryRace(t *testing.T) {
 			all.Go(func() {
 				<-begin // whoever was started last would be the first
 				if i == 20 {
-					err := q.Remove(k.ctx, h.ID, true)
+					err := q.Remove(k.ctx, h.ID, WithChildren())
 					require.True(k, err == nil || errors.Is(err, ErrLocked), err)
 					return
 				}

@@ -79,7 +79,7 @@ func (c Chain[R]) link() *Node {
 
 // Add adds all jobs of the chain in one step, and returns a handle of the last.
 // The options are those of the last job.
-func (c Chain[R]) Add(ctx context.Context, client *Client, opts ...AddOption) (*Handle[R], error) {
+func (c Chain[R]) Add(ctx context.Context, client *Client, opts ...AddOption) (*JobHandle[R], error) {
 	if client == nil {
 		return nil, errNoClient
 	}
@@ -97,7 +97,7 @@ func (c Chain[R]) Add(ctx context.Context, client *Client, opts ...AddOption) (*
 	if err := root.spec.owns(added.ID, added.Name); err != nil {
 		return nil, fmt.Errorf("bullmq: add a chain: nothing was added: %w", err)
 	}
-	return &Handle[R]{ID: added.ID, Queue: root.Queue, Existing: added.Existing, client: client, code: root.code}, nil
+	return &JobHandle[R]{ID: added.ID, Queue: root.Queue, Existing: added.Existing, client: client, code: root.code}, nil
 }
 
 // ChainTask is a task whose handler gets, beside its payload, the result of the
@@ -106,14 +106,14 @@ type ChainTask[A, P, R any] struct{ *Task[P, R] }
 
 // NewChainTask declares a task that runs after a job with a result of type A,
 // see Then. It has no other children: the Slots of the Spec are not used.
-func NewChainTask[A, P, R any](s Spec, keys func(*P) Keys) *ChainTask[A, P, R] {
+func NewChainTask[A, P, R any](s Spec, keys func(*P) PayloadOptions) *ChainTask[A, P, R] {
 	s.Slots = nil
 	return &ChainTask[A, P, R]{NewTask[P, R](s, keys)}
 }
 
 // Handle makes w run the task's jobs with h.
 func (t *ChainTask[A, P, R]) Handle(w *Worker, h func(context.Context, *Job[P], A) (R, error)) {
-	HandleFlow(t.Task, w, func(c *Children) (a A, err error) {
+	HandleFlow(t.Task, w, func(c *ChildSet) (a A, err error) {
 		err = ReadOne(c, beforeSlot, &a)
 		return a, err
 	}, h)
@@ -125,14 +125,14 @@ type JoinTask[A, P, R any] struct{ *Task[P, R] }
 
 // NewJoinTask declares a task that runs after jobs with results of type A, see
 // ThenAll. It has no other children: the Slots of the Spec are not used.
-func NewJoinTask[A, P, R any](s Spec, keys func(*P) Keys) *JoinTask[A, P, R] {
+func NewJoinTask[A, P, R any](s Spec, keys func(*P) PayloadOptions) *JoinTask[A, P, R] {
 	s.Slots = nil
 	return &JoinTask[A, P, R]{NewTask[P, R](s, keys)}
 }
 
 // Handle makes w run the task's jobs with h.
 func (t *JoinTask[A, P, R]) Handle(w *Worker, h func(context.Context, *Job[P], []A) (R, error)) {
-	HandleFlow(t.Task, w, func(c *Children) (as []A, err error) {
+	HandleFlow(t.Task, w, func(c *ChildSet) (as []A, err error) {
 		err = ReadMany(c, beforeSlot, &as)
 		return as, err
 	}, h)

@@ -68,7 +68,7 @@ var (
 )
 
 // Children are the children of a job at one moment.
-type Children struct {
+type ChildSet struct {
 	slots []SlotSpec
 	list  []Child
 	code  *coder // of the parent's task, or nil
@@ -77,8 +77,8 @@ type Children struct {
 // Children reads the job's children. It is one call of the storage, and
 // another one if there are some that were added by a program that knows no
 // slots: these are placed by the names of their jobs.
-func (j *ActiveJob) Children(ctx context.Context) (*Children, error) {
-	c := &Children{slots: j.slots, code: j.code}
+func (j *ActiveJob) Children(ctx context.Context) (*ChildSet, error) {
+	c := &ChildSet{slots: j.slots, code: j.code}
 	err := j.insist(ctx, readChildrenOf, false, func(ctx context.Context) (err error) {
 		store := j.worker.store
 		if c.list, err = readChildren(ctx, store, jobKeyOf(store, j.Queue, j.ID)); err != nil {
@@ -121,7 +121,7 @@ func bareQueue(qualified string) string {
 }
 
 // place finds the slot of each child, by its id or else by the name of its job.
-func (c *Children) place(names func(keys []string) ([]string, error)) error {
+func (c *ChildSet) place(names func(keys []string) ([]string, error)) error {
 	var left []*Child
 	var keys []string
 	for i := range c.list {
@@ -178,10 +178,10 @@ func index(at string) int {
 }
 
 // All are all children, those of a slot together and in their order there.
-func (c *Children) All() []Child { return slices.Clone(c.list) }
+func (c *ChildSet) All() []Child { return slices.Clone(c.list) }
 
 // Counts counts the children by what became of them.
-func (c *Children) Counts() DependencyCounts {
+func (c *ChildSet) Counts() DependencyCounts {
 	var n DependencyCounts
 	for i := range c.list {
 		switch c.list[i].Kind {
@@ -199,7 +199,7 @@ func (c *Children) Counts() DependencyCounts {
 }
 
 // in are the children of a slot.
-func (c *Children) in(slot string) ([]*Child, error) {
+func (c *ChildSet) in(slot string) ([]*Child, error) {
 	if len(c.slots) > 0 && findSlot(c.slots, slot) == nil {
 		return nil, Unrecoverable(storage.Invalid("the task declares no slot %q", slot))
 	}
@@ -220,7 +220,7 @@ func (c *Children) in(slot string) ([]*Child, error) {
 // coder is what results of the slot are encoded with, or nil. A task that
 // declares no slots knows nothing of the tasks of its children: their codec is
 // taken to be its own, which leaves plain results as they are.
-func (c *Children) coder(slot string) *coder {
+func (c *ChildSet) coder(slot string) *coder {
 	if len(c.slots) == 0 {
 		return c.code
 	}
@@ -232,7 +232,7 @@ func (c *Children) coder(slot string) *coder {
 
 // value is a child's result, or why there is none. Wait: one that is not
 // finished makes the job wait for it.
-func (c *Children) value(child *Child) (value []byte, wait bool, err error) {
+func (c *ChildSet) value(child *Child) (value []byte, wait bool, err error) {
 	switch child.Kind {
 	case ChildCompleted:
 		return child.Value, false, nil

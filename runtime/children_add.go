@@ -33,7 +33,7 @@ func (j *ActiveJob) AddChildren(ctx context.Context, step string, slots ...Slot)
 // AddChildrenTo is AddChildren and then the results of all of the job's children,
 // as read reads them. While some are not finished it returns an error with which
 // the handler makes its job wait for them.
-func AddChildrenTo[P, C any](ctx context.Context, job *Job[P], step string, children []Slot, read func(*Children) (C, error)) (C, error) {
+func AddChildrenTo[P, C any](ctx context.Context, job *Job[P], step string, children []Slot, read func(*ChildSet) (C, error)) (C, error) {
 	var none C
 	if err := job.AddChildren(ctx, step, children...); err != nil {
 		return none, err

@@ -32,7 +32,7 @@ type taker interface {
 }
 
 // readChild reads the result of a child into an R, which may be an Outcome.
-func readChild[R any](c *Children, slot string, child *Child, into *R) error {
+func readChild[R any](c *ChildSet, slot string, child *Child, into *R) error {
 	value, wait, err := c.value(child)
 	code, queue := c.coder(slot), bareQueue(child.Queue)
 	o, outcome := any(into).(taker)
@@ -54,7 +54,7 @@ func readChild[R any](c *Children, slot string, child *Child, into *R) error {
 // Outcome; else a child that failed is an unrecoverable error. A child that is
 // not finished is an error with which the handler makes its job wait for it.
 // All this holds for the other Read functions too.
-func ReadOne[R any](c *Children, slot string, into *R) error {
+func ReadOne[R any](c *ChildSet, slot string, into *R) error {
 	list, err := c.in(slot)
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func ReadOne[R any](c *Children, slot string, into *R) error {
 }
 
 // ReadOptional reads the result of a slot with one child or none; nil: none.
-func ReadOptional[R any](c *Children, slot string, into **R) error {
+func ReadOptional[R any](c *ChildSet, slot string, into **R) error {
 	list, err := c.in(slot)
 	*into = nil
 	if err != nil || len(list) == 0 {
@@ -85,7 +85,7 @@ func ReadOptional[R any](c *Children, slot string, into **R) error {
 // ReadMany reads the results of a slot with any number of children, in their
 // order. Children that a program added that knows no slots come last, in the
 // order of their keys.
-func ReadMany[R any](c *Children, slot string, into *[]R) error {
+func ReadMany[R any](c *ChildSet, slot string, into *[]R) error {
 	list, err := c.in(slot)
 	if err != nil {
 		return err
@@ -102,7 +102,7 @@ func ReadMany[R any](c *Children, slot string, into *[]R) error {
 
 // ReadKeyed reads the results of a slot with children by key. A child that a
 // program added that knows no slots has its id as key.
-func ReadKeyed[R any](c *Children, slot string, into *map[string]R) error {
+func ReadKeyed[R any](c *ChildSet, slot string, into *map[string]R) error {
 	list, err := c.in(slot)
 	if err != nil {
 		return err
@@ -128,7 +128,7 @@ type AnyJob interface{ active() *ActiveJob }
 
 // Result reads, in a handler, the result of a slot with exactly one child. R
 // may be an Outcome.
-func Result[R any](ctx context.Context, job AnyJob, slot string) (R, error) {
+func ChildResult[R any](ctx context.Context, job AnyJob, slot string) (R, error) {
 	var r R
 	c, err := job.active().Children(ctx)
 	if err == nil {
@@ -139,7 +139,7 @@ func Result[R any](ctx context.Context, job AnyJob, slot string) (R, error) {
 
 // Results reads, in a handler, the results of a slot with any number of
 // children, in their order. R may be an Outcome.
-func Results[R any](ctx context.Context, job AnyJob, slot string) ([]R, error) {
+func ChildResults[R any](ctx context.Context, job AnyJob, slot string) ([]R, error) {
 	var rs []R
 	c, err := job.active().Children(ctx)
 	if err == nil {
@@ -150,7 +150,7 @@ func Results[R any](ctx context.Context, job AnyJob, slot string) ([]R, error) {
 
 // HandleFlow makes w run the task's jobs with a handler that gets the results
 // of the children, as read reads them.
-func HandleFlow[P, R, C any](t *Task[P, R], w *Worker, read func(*Children) (C, error), h func(context.Context, *Job[P], C) (R, error)) {
+func HandleFlow[P, R, C any](t *Task[P, R], w *Worker, read func(*ChildSet) (C, error), h func(context.Context, *Job[P], C) (R, error)) {
 	if read == nil || h == nil {
 		t.Handle(w, nil)
 		return

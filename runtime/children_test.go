@@ -40,9 +40,9 @@ func TestPlaceOf(t *testing.T) {
 }
 
 // placed makes Children of keys, with the names of jobs that still exist.
-func placedChildren(t *testing.T, slots []SlotSpec, names map[string]string, keys ...string) *Children {
+func placedChildren(t *testing.T, slots []SlotSpec, names map[string]string, keys ...string) *ChildSet {
 	t.Helper()
-	c := &Children{slots: slots}
+	c := &ChildSet{slots: slots}
 	for _, key := range keys {
 		child := Child{Key: key, Kind: ChildCompleted, Value: []byte(`"` + key + `"`)}
 		child.Queue, child.ID = splitKey(key)
@@ -116,8 +116,8 @@ func TestReadingResults(t *testing.T) {
 	t.Parallel()
 	var waits *moved
 	id := uuid.NewString()
-	child := func(kind ChildKind) *Children {
-		return &Children{list: []Child{{Key: "bull:q:s.0." + id, Kind: kind, Value: []byte("7"), Reason: "boom", Slot: "s", At: "0"}}}
+	child := func(kind ChildKind) *ChildSet {
+		return &ChildSet{list: []Child{{Key: "bull:q:s.0." + id, Kind: kind, Value: []byte("7"), Reason: "boom", Slot: "s", At: "0"}}}
 	}
 	var n int
 	var o Outcome[int]
@@ -149,7 +149,7 @@ func TestReadingResults(t *testing.T) {
 	}
 	require.EqualError(t, &ChildError{Key: "k"}, `child "k" failed`)
 
-	none := &Children{}
+	none := &ChildSet{}
 	require.ErrorIs(t, ReadOne(none, "s", &n), ErrNoChild)
 	require.NoError(t, ReadOne(none, "s", &o))
 	require.ErrorIs(t, o.Err, ErrNoChild)
@@ -158,7 +158,7 @@ func TestReadingResults(t *testing.T) {
 	require.Nil(t, p)
 	require.NoError(t, ReadOptional(child(ChildCompleted), "s", &p))
 	require.Equal(t, 7, *p)
-	two := &Children{list: append(child(ChildCompleted).list, child(ChildCompleted).list...)}
+	two := &ChildSet{list: append(child(ChildCompleted).list, child(ChildCompleted).list...)}
 	require.ErrorContains(t, ReadOne(two, "s", &n), `slot "s" has 2 children, not one`)
 	var text string
 	err = ReadOne(child(ChildCompleted), "s", &text)
@@ -198,7 +198,7 @@ func TestAddChildrenWhileRunning(t *testing.T) {
 					if err := job.AddChildren(ctx, "split", ManyChildren("first", nodes)); err != nil {
 						return "", err
 					}
-					first, err := Results[string](ctx, job, "first")
+					first, err := ChildResults[string](ctx, job, "first")
 					if err != nil {
 						return "", err
 					}
@@ -281,7 +281,7 @@ func TestAddChildrenProblems(t *testing.T) {
 	require.ErrorContains(t, job.AddChildren(k.ctx, ""), "a step needs a name")
 	require.NoError(t, job.AddChildren(k.ctx, "s", ManyChildren[pageNode]("pages", nil)))
 	require.ElementsMatch(t, before, k.server.Client(t).Keys(k.ctx, "*").Val())
-	_, err = Results[string](k.ctx, job, "nothing")
+	_, err = ChildResults[string](k.ctx, job, "nothing")
 	require.ErrorContains(t, err, `the task declares no slot "nothing"`)
 	require.NoError(t, m.Finish(k.ctx, taken, nil, nil))
 	_, err = job.Children(k.ctx)
@@ -367,13 +367,13 @@ func TestC101FlowsBelowAPrefixWithColons(t *testing.T) {
 	parents, children := k.client.Queue("parents"), k.client.Queue("children")
 
 	id := k.waitingFlow()
-	require.NoError(t, children.Remove(k.ctx, "a", false))
+	require.NoError(t, children.Remove(k.ctx, "a"))
 	require.Equal(t, StateWaitingChildren, k.stateOf("parents", id))
-	unlinked, err := children.Unlink(k.ctx, "b")
+	unlinked, err := children.RemoveChildDependency(k.ctx, "b")
 	require.NoError(t, err)
 	require.True(t, unlinked)
 	require.Equal(t, StateWaiting, k.stateOf("parents", id), "it is released")
-	require.NoError(t, children.Remove(k.ctx, "b", false))
+	require.NoError(t, children.Remove(k.ctx, "b"))
 
 	id = k.waitingFlow()
 	require.NoError(t, parents.RemovePendingChildren(k.ctx, id))
@@ -381,7 +381,7 @@ func TestC101FlowsBelowAPrefixWithColons(t *testing.T) {
 	require.Equal(t, StateWaiting, k.stateOf("parents", id))
 
 	id = k.waitingFlow()
-	require.NoError(t, parents.Remove(k.ctx, id, true))
+	require.NoError(t, parents.Remove(k.ctx, id, WithChildren()))
 	require.Equal(t, StateUnknown, k.stateOf("children", "b"), "it goes with its parent")
 
 	id = k.waitingFlow()
@@ -389,7 +389,7 @@ func TestC101FlowsBelowAPrefixWithColons(t *testing.T) {
 	k.inState("children", "a", StateCompleted)
 	k.inState("children", "b", StateCompleted)
 	k.inState("parents", id, StateWaiting)
-	require.NoError(t, parents.Remove(k.ctx, id, false))
+	require.NoError(t, parents.Remove(k.ctx, id))
 	id = k.waitingFlow()
 	require.Equal(t, StateWaiting, k.stateOf("parents", id), "its children are done already")
 	require.Equal(t, DependencyCounts{Processed: 2}, k.countsOf("parents", id))
@@ -407,7 +407,7 @@ func TestWaitingMeetsTheLastChild(t *testing.T) {
 			if err := job.AddChildren(ctx, "one", OneChild("c", childTask.Node("v"))); err != nil {
 				return "", err
 			}
-			return Result[string](ctx, job, "c")
+			return ChildResult[string](ctx, job, "c")
 		})
 	}, Concurrency(8))
 	handles, err := task.AddMany(k.ctx, k.client, make([]int, 100))

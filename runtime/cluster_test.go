@@ -88,9 +88,9 @@ func TestC087Cluster(t *testing.T) {
 	}
 	require.Equal(t, "acme: page 1 page 2, logo", value(k.kit, k.addReport(slotsOf(logoOf(), pageOf(1), pageOf(2)))))
 	for range 3 {
-		k.add("again", Deduplicate(Dedup{ID: "d", KeepLast: true}), KeepCompleted(KeepLast(1000)))
+		k.add("again", Deduplicate(Dedup{ID: "d", KeepLastIfActive: true}), KeepCompleted(KeepLast(1000)))
 	}
-	_, err = q.Schedule(k.ctx, "tick", ScheduleSpec{Every: time.Hour}, "greet", greet{Name: "tick"})
+	_, err = q.UpsertSchedule(k.ctx, "tick", ScheduleSpec{Every: time.Hour}, "greet", greet{Name: "tick"})
 	require.NoError(t, err)
 	k.until("the schedule goes on", func() bool {
 		counts, err := q.Counts(k.ctx, StateDelayed)
@@ -117,7 +117,7 @@ func TestC087Cluster(t *testing.T) {
 	report, err := inuse.Run(k.ctx, nodes.Client(t), inuse.Prefix("{app}:q"), inuse.Queues("greetings"))
 	require.NoError(t, err)
 	require.True(t, report.Sound(), "%v", report.Findings)
-	require.NoError(t, q.Obliterate(k.ctx, true))
+	require.NoError(t, q.Obliterate(k.ctx, Force()))
 	for _, name := range scripts.Names() {
 		if name == "repair" { // nothing is wrong
 			continue
@@ -160,14 +160,14 @@ func (k *clusterKit) operateOnOne(q *Queue) {
 	k.result(h)
 	_, err := q.AddLog(ctx, h.ID, "line", 0)
 	require.NoError(k, errors.Join(err, q.ClearLogs(ctx, h.ID, 0), q.Cancel(ctx, h.ID)))
-	list, err := q.Jobs(ctx, StateCompleted, 0, -1, true)
+	list, err := q.Jobs(ctx, StateCompleted, 0, -1, OldestFirst())
 	require.NoError(k, err)
 	require.NotEmpty(k, list)
 	held := k.add("held", Delay(time.Hour), Deduplicate(Dedup{ID: "e"}))
-	_, err = k.store.ReleaseDedup(ctx, "greetings", "e", held.ID)
-	require.NoError(k, errors.Join(err, q.Remove(ctx, h.ID, false), q.Remove(ctx, held.ID, false)))
+	_, err = k.store.RemoveDedupKey(ctx, "greetings", "e", held.ID)
+	require.NoError(k, errors.Join(err, q.Remove(ctx, h.ID), q.Remove(ctx, held.ID)))
 	id := k.waitingFlow()
-	_, err = k.client.Queue("children").Unlink(ctx, "a")
+	_, err = k.client.Queue("children").RemoveChildDependency(ctx, "a")
 	require.NoError(k, errors.Join(err, k.client.Queue("parents").RemovePendingChildren(ctx, id)))
 }
 
@@ -176,11 +176,11 @@ func (k *clusterKit) operate(q *Queue, id string) {
 	k.Helper()
 	ctx := k.ctx
 	errs := []error{
-		q.Pause(ctx), q.RetryWith(ctx, id, RetryRequest{State: StateCompleted}), q.ChangePriority(ctx, id, 4, false), q.SetData(ctx, id, greet{Name: "new"}), q.SetProgress(ctx, id, 1),
-		q.Resume(ctx), q.SetConcurrency(ctx, 5), q.SetLimit(ctx, RateLimit{Max: 100, Per: time.Second}), q.PromoteAll(ctx),
-		q.RetryAll(ctx, StateFailed), q.Hold(ctx, time.Millisecond), q.Drain(ctx, false),
+		q.Pause(ctx), q.RetryWith(ctx, id, RetryRequest{State: StateCompleted}), q.ChangePriority(ctx, id, 4), q.UpdateData(ctx, id, greet{Name: "new"}), q.UpdateProgress(ctx, id, 1),
+		q.Resume(ctx), q.SetGlobalConcurrency(ctx, 5), q.SetGlobalRateLimit(ctx, RateLimit{Max: 100, Per: time.Second}), q.PromoteAll(ctx),
+		q.RetryAll(ctx, StateFailed), q.RateLimit(ctx, time.Millisecond), q.Drain(ctx),
 	}
-	_, err := q.Unschedule(ctx, "tick")
+	_, err := q.RemoveSchedules(ctx, "tick")
 	errs = append(errs, err)
 	_, err = q.Clean(ctx, StateCompleted, 0, 5)
 	errs = append(errs, err)

@@ -27,13 +27,13 @@ import (
 // what it returns: ids, deduplication keys, priority, delay and group come from
 // the payload itself. The size limit of a task is for what Encode returns.
 type Codec interface {
-	Encode(text []byte, of Coded) ([]byte, error)
-	Decode(text []byte, of Coded) ([]byte, error)
+	Encode(text []byte, of CodecInfo) ([]byte, error)
+	Decode(text []byte, of CodecInfo) ([]byte, error)
 }
 
 // Coded says what a text is that a codec encodes or decodes. A codec may bind
 // the text to it, so that it is of no use in another place.
-type Coded struct {
+type CodecInfo struct {
 	// Queue is the name of the job's queue, without prefix.
 	Queue string
 	// Job is the name under which the job is stored. It is empty for a result:
@@ -92,7 +92,7 @@ func DecodeOnly(c Codec) Codec { return decodeOnly{c} }
 
 type decodeOnly struct{ Codec }
 
-func (decodeOnly) Encode(text []byte, _ Coded) ([]byte, error) { return text, nil }
+func (decodeOnly) Encode(text []byte, _ CodecInfo) ([]byte, error) { return text, nil }
 
 // Codecs is one codec of several, which encode one after the other, such as
 // Gzip and then AESGCM.
@@ -100,7 +100,7 @@ func Codecs(first Codec, then ...Codec) Codec { return append(codecs{first}, the
 
 type codecs []Codec
 
-func (all codecs) Encode(text []byte, of Coded) (_ []byte, err error) {
+func (all codecs) Encode(text []byte, of CodecInfo) (_ []byte, err error) {
 	for _, c := range all {
 		if text, err = c.Encode(text, of); err != nil {
 			return nil, err
@@ -109,7 +109,7 @@ func (all codecs) Encode(text []byte, of Coded) (_ []byte, err error) {
 	return text, nil
 }
 
-func (all codecs) Decode(text []byte, of Coded) (_ []byte, err error) {
+func (all codecs) Decode(text []byte, of CodecInfo) (_ []byte, err error) {
 	for i := len(all) - 1; i >= 0; i-- {
 		if text, err = all[i].Decode(text, of); err != nil {
 			return nil, err
@@ -149,7 +149,7 @@ func (c *coder) codec() (Codec, error) {
 }
 
 // encode makes what is stored of a JSON text.
-func (c *coder) encode(text []byte, of Coded) ([]byte, error) {
+func (c *coder) encode(text []byte, of CodecInfo) ([]byte, error) {
 	if c == nil {
 		return text, nil
 	}
@@ -168,7 +168,7 @@ func (c *coder) encode(text []byte, of Coded) ([]byte, error) {
 }
 
 // decode makes JSON of a text that is stored.
-func (c *coder) decode(text []byte, of Coded) ([]byte, error) {
+func (c *coder) decode(text []byte, of CodecInfo) ([]byte, error) {
 	if c == nil || len(text) == 0 {
 		return text, nil
 	}
@@ -190,14 +190,14 @@ func (c *coder) encodeResult(queue string, result any) ([]byte, error) {
 	if _, none := result.(None); none || err != nil {
 		return text, err
 	}
-	return c.encode(text, Coded{Queue: queue, Part: PartResult})
+	return c.encode(text, CodecInfo{Queue: queue, Part: PartResult})
 }
 
 // decodeResult reads what is stored of a result.
 func decodeResult[R any](c *coder, queue string, value []byte, into *R) error {
 	if !isNothing(into, value) {
 		var err error
-		if value, err = c.decode(value, Coded{Queue: queue, Part: PartResult}); err != nil {
+		if value, err = c.decode(value, CodecInfo{Queue: queue, Part: PartResult}); err != nil {
 			return err
 		}
 	}

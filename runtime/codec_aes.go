@@ -17,7 +17,7 @@ import (
 const aesName = "$aesgcm"
 
 // Key is a key of AESGCM.
-type Key struct {
+type EncryptionKey struct {
 	// ID names the key in what it encrypts; peers see it.
 	ID string
 	// Secret is the key itself: 16, 24 or 32 random bytes.
@@ -25,22 +25,22 @@ type Key struct {
 }
 
 // Format writes the key without its secret, whatever the verb is.
-func (k Key) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, k.String()) }
+func (k EncryptionKey) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, k.String()) }
 
 // String describes the key without its secret.
-func (k Key) String() string {
+func (k EncryptionKey) String() string {
 	return fmt.Sprintf("Key{ID: %q, Secret: %d bytes, not shown}", k.ID, len(k.Secret))
 }
 
 // GoString is String.
-func (k Key) GoString() string { return k.String() }
+func (k EncryptionKey) GoString() string { return k.String() }
 
 // LogValue makes slog leave the secret out.
-func (k Key) LogValue() slog.Value { return slog.StringValue(k.String()) }
+func (k EncryptionKey) LogValue() slog.Value { return slog.StringValue(k.String()) }
 
 // MarshalJSON writes the id alone, so that a key in a structure that is logged or
 // sent as JSON does not give its secret away.
-func (k Key) MarshalJSON() ([]byte, error) {
+func (k EncryptionKey) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct{ ID string }{k.ID})
 }
 
@@ -65,9 +65,9 @@ type AES struct {
 // queue cannot be read there.
 //
 // What is wrong with the keys is reported by each use of the codec.
-func AESGCM(use Key, others ...Key) *AES {
+func AESGCM(use EncryptionKey, others ...EncryptionKey) *AES {
 	c := &AES{id: use.ID, keys: map[string]cipher.AEAD{}, plain: true}
-	for _, k := range append([]Key{use}, others...) {
+	for _, k := range append([]EncryptionKey{use}, others...) {
 		switch block, err := aes.NewCipher(k.Secret); {
 		case k.ID == "":
 			c.err = errors.New("a key needs an id")
@@ -118,7 +118,7 @@ type sealed struct {
 }
 
 // Encode encrypts a text.
-func (c *AES) Encode(text []byte, of Coded) ([]byte, error) {
+func (c *AES) Encode(text []byte, of CodecInfo) ([]byte, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
@@ -131,7 +131,7 @@ func (c *AES) Encode(text []byte, of Coded) ([]byte, error) {
 }
 
 // Decode decrypts what Encode made, and leaves other texts as they are.
-func (c *AES) Decode(text []byte, of Coded) ([]byte, error) {
+func (c *AES) Decode(text []byte, of CodecInfo) ([]byte, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
@@ -161,4 +161,4 @@ func (c *AES) Decode(text []byte, of Coded) ([]byte, error) {
 }
 
 // bytes is what a text is bound to. Queues have no colon in their names.
-func (of Coded) bytes() []byte { return []byte(string(of.Part) + ":" + of.Queue + ":" + of.Job) }
+func (of CodecInfo) bytes() []byte { return []byte(string(of.Part) + ":" + of.Queue + ":" + of.Job) }

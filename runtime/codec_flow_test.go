@@ -28,7 +28,7 @@ var bookTask = bullmq.NewTask[string, []string](bullmq.Spec{
 }, nil)
 
 func bind(ctx context.Context, job *bullmq.Job[string]) ([]string, error) {
-	pages, err := bullmq.Results[bullmq.Outcome[note]](ctx, job, "pages")
+	pages, err := bullmq.ChildResults[bullmq.Outcome[note]](ctx, job, "pages")
 	var texts []string
 	for _, p := range pages {
 		if p.Err != nil {
@@ -140,7 +140,7 @@ func TestChildrenThatCannotBeDecoded(t *testing.T) {
 		final := make(chan bool, 2)
 		run(t, env, booksQueue, func(w *bullmq.Worker) {
 			parent.Handle(w, func(ctx context.Context, job *bullmq.Job[string]) (string, error) {
-				_, err := bullmq.Result[note](ctx, job, "page")
+				_, err := bullmq.ChildResult[note](ctx, job, "page")
 				final <- bullmq.IsUnrecoverable(err)
 				return "", err
 			})

@@ -31,7 +31,7 @@ type gzipCodec struct {
 
 var gzipWriters = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
 
-func (c gzipCodec) Encode(text []byte, _ Coded) ([]byte, error) {
+func (c gzipCodec) Encode(text []byte, _ CodecInfo) ([]byte, error) {
 	_, alike := OpenEnvelope(text, gzipName) // a payload that would be taken for an envelope
 	if len(text) < c.threshold && !alike {
 		return text, nil
@@ -56,7 +56,7 @@ func (c gzipCodec) Encode(text []byte, _ Coded) ([]byte, error) {
 	return append(out, end...), nil
 }
 
-func (c gzipCodec) Decode(text []byte, _ Coded) ([]byte, error) {
+func (c gzipCodec) Decode(text []byte, _ CodecInfo) ([]byte, error) {
 	value, ok := OpenEnvelope(text, gzipName)
 	if !ok {
 		return text, nil

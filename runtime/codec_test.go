@@ -17,8 +17,8 @@ import (
 	"github.com/bullmq-gen/bullmq-gen/runtime/bullmqtest"
 )
 
-func key(id string) bullmq.Key {
-	return bullmq.Key{ID: id, Secret: []byte(strings.Repeat(id, 32)[:32])}
+func key(id string) bullmq.EncryptionKey {
+	return bullmq.EncryptionKey{ID: id, Secret: []byte(strings.Repeat(id, 32)[:32])}
 }
 
 func use(c bullmq.Codec) func() bullmq.Codec { return func() bullmq.Codec { return c } }
@@ -88,7 +88,7 @@ func TestCodecsGiveBackWhatTheyGot(t *testing.T) {
 			t.Parallel()
 			rapid.Check(t, func(t *rapid.T) {
 				in := text.Draw(t, "json")
-				of := bullmq.Coded{Queue: "q", Job: rapid.String().Draw(t, "job"), Part: bullmq.PartData}
+				of := bullmq.CodecInfo{Queue: "q", Job: rapid.String().Draw(t, "job"), Part: bullmq.PartData}
 				stored, err := c.Encode(in, of)
 				if err != nil || !json.Valid(stored) {
 					t.Fatalf("%s: %v", stored, err)
@@ -128,7 +128,9 @@ func TestWhatIsStoredOfATaskWithACodec(t *testing.T) {
 	q := env.Client.Queue("notes")
 	task := bullmq.NewTask[note, note](bullmq.Spec{
 		Queue: notesQueue, Name: "note", Codec: use(bullmq.Codecs(bullmq.Gzip(100), bullmq.AESGCM(key("k")))),
-	}, func(p *note) bullmq.Keys { return bullmq.Keys{Dedup: p.Owner, JobID: "of-" + p.Owner} })
+	}, func(p *note) bullmq.PayloadOptions {
+		return bullmq.PayloadOptions{Dedup: p.Owner, JobID: "of-" + p.Owner}
+	})
 	h, err := task.Add(ctx, env.Client, note{long, "ann"})
 	require.NoError(t, err)
 	require.Equal(t, "of-ann", h.ID)
@@ -148,7 +150,7 @@ func TestWhatIsStoredOfATaskWithACodec(t *testing.T) {
 				return note{}, err
 			}
 			if job.Starts == 1 {
-				if err := job.SetData(ctx, note{text, "bob"}); err != nil {
+				if err := job.UpdateData(ctx, note{text, "bob"}); err != nil {
 					return note{}, err
 				}
 				return note{}, bullmq.BackToWait()
@@ -161,7 +163,7 @@ func TestWhatIsStoredOfATaskWithACodec(t *testing.T) {
 	result, err := h.Result(ctx)
 	require.NoError(t, err)
 	require.Equal(t, want, result)
-	result, err = task.HandleOf(env.Client, h.ID).Result(ctx)
+	result, err = task.JobHandle(env.Client, h.ID).Result(ctx)
 	require.NoError(t, err)
 	require.Equal(t, want, result)
 	stored, err := q.Finished(ctx, h.ID)
@@ -219,7 +221,7 @@ func TestPlainJobsOfATaskWithACodec(t *testing.T) {
 // An envelope is bound to its place, and read under any of the keys.
 func TestEncryptionIsBoundAndKeysRotate(t *testing.T) {
 	t.Parallel()
-	of := bullmq.Coded{Queue: "q", Job: "j", Part: bullmq.PartData}
+	of := bullmq.CodecInfo{Queue: "q", Job: "j", Part: bullmq.PartData}
 	text := []byte(`{"a":1}`)
 	stored, err := bullmq.AESGCM(key("a")).Encode(text, of)
 	require.NoError(t, err)
@@ -233,18 +235,18 @@ func TestEncryptionIsBoundAndKeysRotate(t *testing.T) {
 	_, err = bullmq.AESGCM(key("b")).Decode(stored, of)
 	require.ErrorIs(t, err, bullmq.ErrUnknownKey)
 	require.ErrorContains(t, err, `"a"`)
-	for _, elsewhere := range []bullmq.Coded{{"p", "j", "data"}, {"q", "i", "data"}, {"q", "j", "result"}, {"q", "", "data"}} {
+	for _, elsewhere := range []bullmq.CodecInfo{{"p", "j", "data"}, {"q", "i", "data"}, {"q", "j", "result"}, {"q", "", "data"}} {
 		_, err = rotated.Decode(stored, elsewhere)
 		require.ErrorContains(t, err, `key "a" does not open it`)
 	}
-	impostor := bullmq.AESGCM(bullmq.Key{ID: "a", Secret: bytes.Repeat([]byte{1}, 16)})
+	impostor := bullmq.AESGCM(bullmq.EncryptionKey{ID: "a", Secret: bytes.Repeat([]byte{1}, 16)})
 	_, err = impostor.Decode(stored, of)
 	require.ErrorContains(t, err, "does not open it")
 	for want, c := range map[string]*bullmq.AES{
-		"a key needs an id":                     bullmq.AESGCM(bullmq.Key{Secret: key("x").Secret}),
-		`key "x" has 3 bytes, not 16, 24 or 32`: bullmq.AESGCM(bullmq.Key{ID: "x", Secret: []byte("abc")}),
+		"a key needs an id":                     bullmq.AESGCM(bullmq.EncryptionKey{Secret: key("x").Secret}),
+		`key "x" has 3 bytes, not 16, 24 or 32`: bullmq.AESGCM(bullmq.EncryptionKey{ID: "x", Secret: []byte("abc")}),
 		`two keys have the id "x"`:              bullmq.AESGCM(key("x"), key("x")),
-		`key "y" has 0 bytes, not 16, 24 or 32`: bullmq.AESGCM(key("x"), bullmq.Key{ID: "y"}),
+		`key "y" has 0 bytes, not 16, 24 or 32`: bullmq.AESGCM(key("x"), bullmq.EncryptionKey{ID: "y"}),
 	} {
 		_, err := c.Encode(text, of)
 		require.EqualError(t, err, want)
@@ -287,7 +289,7 @@ func workOnce(t *testing.T, task *bullmq.Task[note, note], data json.RawMessage)
 	run(t, env, notesQueue, func(w *bullmq.Worker) { task.Handle(w, capitals) })
 	added, err := env.Client.Queue("notes").Add(ctx, "note", data, bullmq.Attempts(3))
 	require.NoError(t, err)
-	result, failed := task.HandleOf(env.Client, added.ID).Result(ctx)
+	result, failed := task.JobHandle(env.Client, added.ID).Result(ctx)
 	record, err := env.Client.Queue("notes").Job(ctx, added.ID)
 	require.NoError(t, err)
 	return result, record.AttemptsMade, failed
@@ -296,8 +298,8 @@ func workOnce(t *testing.T, task *bullmq.Task[note, note], data json.RawMessage)
 // fake is a codec of functions.
 type fake struct{ encode, decode func([]byte) ([]byte, error) }
 
-func (f fake) Encode(text []byte, _ bullmq.Coded) ([]byte, error) { return f.encode(text) }
-func (f fake) Decode(text []byte, _ bullmq.Coded) ([]byte, error) { return f.decode(text) }
+func (f fake) Encode(text []byte, _ bullmq.CodecInfo) ([]byte, error) { return f.encode(text) }
+func (f fake) Decode(text []byte, _ bullmq.CodecInfo) ([]byte, error) { return f.decode(text) }
 
 func same(text []byte) ([]byte, error) { return text, nil }
 
@@ -325,7 +327,7 @@ func TestCodecsThatMisbehaveWhenTheyEncode(t *testing.T) {
 		require.ErrorContains(t, err, want)
 		_, err = env.Client.AddFlows(ctx, task.Node(note{}))
 		require.ErrorContains(t, err, want)
-		_, err = env.Client.Queue("notes").ScheduleAll(ctx, []bullmq.Schedule{task.Schedule("s", bullmq.ScheduleSpec{Every: time.Hour}, note{})})
+		_, err = env.Client.Queue("notes").UpsertSchedules(ctx, []bullmq.Schedule{task.NewSchedule("s", bullmq.ScheduleSpec{Every: time.Hour}, note{})})
 		require.ErrorContains(t, err, want)
 	}
 	counts, err := env.Client.Queue("notes").Counts(ctx)
@@ -401,7 +403,7 @@ func TestDecodeOnly(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, object(t, record.Data), "text")
 	run(t, env, notesQueue, func(w *bullmq.Worker) { after.Handle(w, capitals) })
-	for _, h := range []*bullmq.Handle[note]{coded, plain} {
+	for _, h := range []*bullmq.JobHandle[note]{coded, plain} {
 		got, err := h.Result(ctx)
 		require.NoError(t, err)
 		require.Equal(t, strings.ToUpper(long), got.Text)
@@ -413,7 +415,7 @@ func TestCodecByHandAndOnASchedule(t *testing.T) {
 	env, ctx := bullmqtest.Start(t), soon(t)
 	task := notes(bullmq.AESGCM(key("k")))
 	q := env.Client.Queue("notes")
-	_, err := q.ScheduleAll(ctx, []bullmq.Schedule{task.Schedule("daily", bullmq.ScheduleSpec{Every: 24 * time.Hour}, note{Text: "tick"})})
+	_, err := q.UpsertSchedules(ctx, []bullmq.Schedule{task.NewSchedule("daily", bullmq.ScheduleSpec{Every: 24 * time.Hour}, note{Text: "tick"})})
 	require.NoError(t, err)
 	m, err := bullmq.NewManual(env.Client, "notes")
 	require.NoError(t, err)
@@ -425,7 +427,7 @@ func TestCodecByHandAndOnASchedule(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "tick", job.Data.Text)
 		require.NoError(t, m.Finish(ctx, active, note{Text: "tock"}, nil))
-		got, err := task.HandleOf(env.Client, active.ID).Result(ctx)
+		got, err := task.JobHandle(env.Client, active.ID).Result(ctx)
 		require.NoError(t, err)
 		require.Equal(t, "tock", got.Text)
 		stored, err := q.Finished(ctx, active.ID)
@@ -438,8 +440,8 @@ func TestCodecByHandAndOnASchedule(t *testing.T) {
 
 func TestGzipHasAnEnd(t *testing.T) {
 	t.Parallel()
-	stored, err := bullmq.Gzip(0).Encode([]byte(`"`+long+`"`), bullmq.Coded{})
+	stored, err := bullmq.Gzip(0).Encode([]byte(`"`+long+`"`), bullmq.CodecInfo{})
 	require.NoError(t, err)
-	_, err = bullmq.GzipUpTo(100).Decode(stored, bullmq.Coded{})
+	_, err = bullmq.GzipUpTo(100).Decode(stored, bullmq.CodecInfo{})
 	require.ErrorContains(t, err, "larger than 100 bytes")
 }

@@ -15,7 +15,7 @@ var endings = map[string]func(k *kit, id string){
 	"completed": func(k *kit, id string) { k.finishByHand(id, nil) },
 	"failed":    func(k *kit, id string) { k.finishByHand(id, errors.New("no")) },
 	"removed": func(k *kit, id string) {
-		require.NoError(k, k.client.Queue("greetings").Remove(k.ctx, id, true))
+		require.NoError(k, k.client.Queue("greetings").Remove(k.ctx, id, WithChildren()))
 	},
 	"lost by hand": func(k *kit, id string) {
 		require.NoError(k, k.server.Client(k).Del(k.ctx, "bull:greetings:"+id).Err())
@@ -38,8 +38,8 @@ var bulkEndings = map[string]func(k *kit) error{
 		_, err := k.client.Queue("greetings").Clean(k.ctx, StateWaiting, 0, 0)
 		return err
 	},
-	"drained":     func(k *kit) error { return k.client.Queue("greetings").Drain(k.ctx, true) },
-	"obliterated": func(k *kit) error { return k.client.Queue("greetings").Obliterate(k.ctx, true) },
+	"drained":     func(k *kit) error { return k.client.Queue("greetings").Drain(k.ctx, WithDelayed()) },
+	"obliterated": func(k *kit) error { return k.client.Queue("greetings").Obliterate(k.ctx, Force()) },
 }
 
 // finishByHand takes the next job, which must have the id, and ends it.

@@ -31,7 +31,7 @@ func TestResultsPassedByValueAreEncodedWhole(t *testing.T) {
 		total := new(big.Int).Add(&job.Data.Total, &part)
 		kept, err := Step(k.ctx, job, "kept", func(context.Context) (sum, error) { return sum{Total: *total}, nil })
 		if err == nil {
-			err = job.Progress(k.ctx, kept)
+			err = job.UpdateProgress(k.ctx, kept)
 		}
 		return kept, err
 	})
@@ -79,8 +79,8 @@ func TestMethodsThatDoNotEncode(t *testing.T) {
 		q := k.client.Queue(k.queue.Name)
 		_, err = q.Add(k.ctx, "n", m)
 		require.ErrorContains(t, err, want)
-		require.ErrorContains(t, q.SetData(k.ctx, "1", m), want)
-		require.ErrorContains(t, q.SetProgress(k.ctx, "1", m), want)
+		require.ErrorContains(t, q.UpdateData(k.ctx, "1", m), want)
+		require.ErrorContains(t, q.UpdateProgress(k.ctx, "1", m), want)
 		_, err = Envelope("$m", []any{m})
 		require.ErrorContains(t, err, want[4:])
 	}
@@ -204,8 +204,8 @@ func (moodyCheck) Validate() error { panic("oh") }
 
 type moodyCodec struct{}
 
-func (moodyCodec) Encode([]byte, Coded) ([]byte, error) { panic("oh") }
-func (moodyCodec) Decode([]byte, Coded) ([]byte, error) { panic("oh") }
+func (moodyCodec) Encode([]byte, CodecInfo) ([]byte, error) { panic("oh") }
+func (moodyCodec) Decode([]byte, CodecInfo) ([]byte, error) { panic("oh") }
 
 func TestValidatorsAndCodecsThatPanic(t *testing.T) {
 	t.Parallel()

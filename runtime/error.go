@@ -202,9 +202,9 @@ func IsUnrecoverable(err error) bool {
 	return errors.As(err, &u)
 }
 
-// ErrUnimplemented is returned by the handlers of a generated
+// Unimplemented is returned by the handlers of a generated
 // Unimplemented...Handler. It is unrecoverable.
-func ErrUnimplemented(task string) error {
+func Unimplemented(task string) error {
 	return Unrecoverable(fmt.Errorf("task %s is not implemented by this worker", task))
 }
 

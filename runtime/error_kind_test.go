@@ -26,7 +26,7 @@ var (
 		"Queue.Paused": func(ctx context.Context, c *Client, q string) error { return second(c.Queue(q).Paused(ctx)) },
 		"Queue.Job":    func(ctx context.Context, c *Client, q string) error { return second(c.Queue(q).Job(ctx, "1")) },
 		"Queue.Jobs": func(ctx context.Context, c *Client, q string) error {
-			return second(c.Queue(q).Jobs(ctx, StateWaiting, 0, -1, true))
+			return second(c.Queue(q).Jobs(ctx, StateWaiting, 0, -1, OldestFirst()))
 		},
 		"Queue.State":    func(ctx context.Context, c *Client, q string) error { return second(c.Queue(q).State(ctx, "1")) },
 		"Queue.Finished": func(ctx context.Context, c *Client, q string) error { return second(c.Queue(q).Finished(ctx, "1")) },
@@ -38,7 +38,7 @@ var (
 			return second(c.Queue(q).CountsByPriority(ctx, 1))
 		},
 		"Queue.Logs": func(ctx context.Context, c *Client, q string) error {
-			_, _, err := c.Queue(q).Logs(ctx, "1", 0, -1, true)
+			_, _, err := c.Queue(q).Logs(ctx, "1", 0, -1)
 			return err
 		},
 		"Queue.Metrics": func(ctx context.Context, c *Client, q string) error {
@@ -47,7 +47,7 @@ var (
 		"Queue.Workers":      func(ctx context.Context, c *Client, q string) error { return second(c.Queue(q).Workers(ctx)) },
 		"Queue.Meta":         func(ctx context.Context, c *Client, q string) error { return second(c.Queue(q).Meta(ctx)) },
 		"Queue.RateLimitTTL": func(ctx context.Context, c *Client, q string) error { return second(c.Queue(q).RateLimitTTL(ctx)) },
-		"Queue.DedupJob":     func(ctx context.Context, c *Client, q string) error { return second(c.Queue(q).DedupJob(ctx, "d")) },
+		"Queue.DedupJob":     func(ctx context.Context, c *Client, q string) error { return second(c.Queue(q).DedupJobID(ctx, "d")) },
 		"Queue.DependencyCounts": func(ctx context.Context, c *Client, q string) error {
 			return second(c.Queue(q).DependencyCounts(ctx, "1"))
 		},
@@ -58,11 +58,11 @@ var (
 			return err
 		},
 		"Queue.Flow":           func(ctx context.Context, c *Client, q string) error { return second(c.Queue(q).Flow(ctx, "1", 1, 1)) },
-		"Queue.ScheduleOf":     func(ctx context.Context, c *Client, q string) error { return second(c.Queue(q).ScheduleOf(ctx, "s")) },
+		"Queue.ScheduleOf":     func(ctx context.Context, c *Client, q string) error { return second(c.Queue(q).Schedule(ctx, "s")) },
 		"Queue.Schedules":      func(ctx context.Context, c *Client, q string) error { return second(c.Queue(q).Schedules(ctx, 0, -1)) },
 		"Queue.CountSchedules": func(ctx context.Context, c *Client, q string) error { return second(c.Queue(q).CountSchedules(ctx)) },
 		"Handle.State": func(ctx context.Context, c *Client, q string) error {
-			return second((&Handle[None]{ID: "1", Queue: q, client: c}).State(ctx))
+			return second((&JobHandle[None]{ID: "1", Queue: q, client: c}).State(ctx))
 		},
 	}
 	publicWrites = map[string]publicCall{
@@ -82,17 +82,19 @@ var (
 			return second(Begin(kindTask(q), greet{Name: "x"}).Add(ctx, c))
 		},
 		"Queue.Schedule": func(ctx context.Context, c *Client, q string) error {
-			return second(c.Queue(q).Schedule(ctx, "s", ScheduleSpec{Every: time.Hour}, "n", 1))
+			return second(c.Queue(q).UpsertSchedule(ctx, "s", ScheduleSpec{Every: time.Hour}, "n", 1))
 		},
-		"Queue.Unschedule": func(ctx context.Context, c *Client, q string) error { return second(c.Queue(q).Unschedule(ctx, "s")) },
-		"Queue.Cancel":     func(ctx context.Context, c *Client, q string) error { return c.Queue(q).Cancel(ctx, "1") },
-		"Queue.Pause":      func(ctx context.Context, c *Client, q string) error { return c.Queue(q).Pause(ctx) },
-		"Queue.Resume":     func(ctx context.Context, c *Client, q string) error { return c.Queue(q).Resume(ctx) },
-		"Queue.Drain":      func(ctx context.Context, c *Client, q string) error { return c.Queue(q).Drain(ctx, true) },
+		"Queue.Unschedule": func(ctx context.Context, c *Client, q string) error {
+			return second(c.Queue(q).RemoveSchedules(ctx, "s"))
+		},
+		"Queue.Cancel": func(ctx context.Context, c *Client, q string) error { return c.Queue(q).Cancel(ctx, "1") },
+		"Queue.Pause":  func(ctx context.Context, c *Client, q string) error { return c.Queue(q).Pause(ctx) },
+		"Queue.Resume": func(ctx context.Context, c *Client, q string) error { return c.Queue(q).Resume(ctx) },
+		"Queue.Drain":  func(ctx context.Context, c *Client, q string) error { return c.Queue(q).Drain(ctx, WithDelayed()) },
 		"Queue.Clean": func(ctx context.Context, c *Client, q string) error {
 			return second(c.Queue(q).Clean(ctx, StateCompleted, 0, 0))
 		},
-		"Queue.Obliterate": func(ctx context.Context, c *Client, q string) error { return c.Queue(q).Obliterate(ctx, true) },
+		"Queue.Obliterate": func(ctx context.Context, c *Client, q string) error { return c.Queue(q).Obliterate(ctx, Force()) },
 		"Queue.RetryAll":   func(ctx context.Context, c *Client, q string) error { return c.Queue(q).RetryAll(ctx, StateFailed) },
 		"Queue.PromoteAll": func(ctx context.Context, c *Client, q string) error { return c.Queue(q).PromoteAll(ctx) },
 		"Queue.Retry":      func(ctx context.Context, c *Client, q string) error { return c.Queue(q).Retry(ctx, "1") },
@@ -101,27 +103,31 @@ var (
 			return c.Queue(q).ChangeDelay(ctx, "1", time.Hour)
 		},
 		"Queue.ChangePriority": func(ctx context.Context, c *Client, q string) error {
-			return c.Queue(q).ChangePriority(ctx, "1", 1, false)
+			return c.Queue(q).ChangePriority(ctx, "1", 1)
 		},
-		"Queue.SetData": func(ctx context.Context, c *Client, q string) error { return c.Queue(q).SetData(ctx, "1", 1) },
-		"Queue.Remove":  func(ctx context.Context, c *Client, q string) error { return c.Queue(q).Remove(ctx, "1", false) },
+		"Queue.SetData": func(ctx context.Context, c *Client, q string) error { return c.Queue(q).UpdateData(ctx, "1", 1) },
+		"Queue.Remove":  func(ctx context.Context, c *Client, q string) error { return c.Queue(q).Remove(ctx, "1") },
 		"Queue.RemovePendingChildren": func(ctx context.Context, c *Client, q string) error {
 			return c.Queue(q).RemovePendingChildren(ctx, "1")
 		},
-		"Queue.Unlink":      func(ctx context.Context, c *Client, q string) error { return second(c.Queue(q).Unlink(ctx, "1")) },
-		"Queue.SetProgress": func(ctx context.Context, c *Client, q string) error { return c.Queue(q).SetProgress(ctx, "1", 1) },
+		"Queue.Unlink": func(ctx context.Context, c *Client, q string) error {
+			return second(c.Queue(q).RemoveChildDependency(ctx, "1"))
+		},
+		"Queue.SetProgress": func(ctx context.Context, c *Client, q string) error { return c.Queue(q).UpdateProgress(ctx, "1", 1) },
 		"Queue.AddLog": func(ctx context.Context, c *Client, q string) error {
 			return second(c.Queue(q).AddLog(ctx, "1", "l", 0))
 		},
 		"Queue.ClearLogs":      func(ctx context.Context, c *Client, q string) error { return c.Queue(q).ClearLogs(ctx, "1", 0) },
-		"Queue.SetConcurrency": func(ctx context.Context, c *Client, q string) error { return c.Queue(q).SetConcurrency(ctx, 1) },
+		"Queue.SetConcurrency": func(ctx context.Context, c *Client, q string) error { return c.Queue(q).SetGlobalConcurrency(ctx, 1) },
 		"Queue.SetLimit": func(ctx context.Context, c *Client, q string) error {
-			return c.Queue(q).SetLimit(ctx, RateLimit{1, time.Second})
+			return c.Queue(q).SetGlobalRateLimit(ctx, RateLimit{1, time.Second})
 		},
-		"Queue.Hold":         func(ctx context.Context, c *Client, q string) error { return c.Queue(q).Hold(ctx, time.Second) },
-		"Queue.ReleaseDedup": func(ctx context.Context, c *Client, q string) error { return second(c.Queue(q).ReleaseDedup(ctx, "d")) },
-		"Queue.TrimEvents":   func(ctx context.Context, c *Client, q string) error { return second(c.Queue(q).TrimEvents(ctx, 0)) },
-		"Queue.Publish":      func(ctx context.Context, c *Client, q string) error { return c.Queue(q).Publish(ctx, "own", 0) },
+		"Queue.Hold": func(ctx context.Context, c *Client, q string) error { return c.Queue(q).RateLimit(ctx, time.Second) },
+		"Queue.ReleaseDedup": func(ctx context.Context, c *Client, q string) error {
+			return second(c.Queue(q).RemoveDedupKey(ctx, "d"))
+		},
+		"Queue.TrimEvents": func(ctx context.Context, c *Client, q string) error { return second(c.Queue(q).TrimEvents(ctx, 0)) },
+		"Queue.Publish":    func(ctx context.Context, c *Client, q string) error { return c.Queue(q).Publish(ctx, "own", 0) },
 		"Manual.TakeNow": func(ctx context.Context, c *Client, q string) error {
 			m, err := NewManual(c, q)
 			if err != nil {
@@ -147,7 +153,7 @@ func kindTask(queue string) *Task[greet, greeting] {
 }
 
 func kindSet(queue string) *ScheduleSet {
-	return NewScheduleSet("owner", kindTask(queue).Declare("s", ScheduleSpec{Every: time.Hour}, nil))
+	return NewScheduleSet("owner", kindTask(queue).DeclareSchedule("s", ScheduleSpec{Every: time.Hour}, nil))
 }
 
 // allPublic are all calls, or those of some tables.
@@ -348,7 +354,7 @@ func TestAForeignKeyIsMalformed(t *testing.T) {
 	k := newKit(t, testredis.Start(t))
 	rdb := k.server.Client(t)
 	require.NoError(t, rdb.Set(k.ctx, "bull:greetings:completed", "x", 0).Err())
-	_, err := k.client.Queue("greetings").Jobs(k.ctx, StateCompleted, 0, -1, true)
+	_, err := k.client.Queue("greetings").Jobs(k.ctx, StateCompleted, 0, -1, OldestFirst())
 	onlyKind(t, err, ErrMalformed)
 }
 
@@ -365,7 +371,7 @@ func TestCallsAboutAJobThatIsNotThere(t *testing.T) {
 		})
 	}
 	h := k.add("no log and no children")
-	_, n, err := k.client.Queue("greetings").Logs(k.ctx, h.ID, 0, -1, true)
+	_, n, err := k.client.Queue("greetings").Logs(k.ctx, h.ID, 0, -1)
 	require.NoError(t, err)
 	require.Zero(t, n)
 	list, err := k.client.Queue("greetings").Children(k.ctx, h.ID)
@@ -385,7 +391,7 @@ func TestWrongInputIsInvalid(t *testing.T) {
 		"NewClient":         second(NewClient(nil)),
 		"NewWorker":         second(NewWorker(k.client, k.queue, Concurrency(0))),
 		"NewWorker, queue":  second(NewWorker(k.client, &QueueSpec{Name: "a:b"})),
-		"NewServer":         second(NewServer(0)),
+		"NewServer":         second(NewWorkerPool(0)),
 		"NewTask":           wrongTask.Err(),
 		"Add, id":           second(k.task.Add(k.ctx, k.client, greet{}, JobID("1"))),
 		"Add, client":       second(k.task.Add(k.ctx, nil, greet{})),
@@ -393,19 +399,19 @@ func TestWrongInputIsInvalid(t *testing.T) {
 		"AddMany":           second(k.task.AddMany(k.ctx, k.client, []greet{{}, {}}, Priority(-1))),
 		"AddFlows":          second(k.client.AddFlows(k.ctx, NewNode("q", "n", func() {}))),
 		"Chain.Add":         second(Chain[None]{}.Add(k.ctx, k.client)),
-		"Schedule":          second(q.Schedule(k.ctx, "s", ScheduleSpec{}, "n", 1)),
+		"Schedule":          second(q.UpsertSchedule(k.ctx, "s", ScheduleSpec{}, "n", 1)),
 		"Ensure":            NewScheduleSet("").Ensure(k.ctx, k.client),
 		"Prune":             second(NewScheduleSet("").Prune(k.ctx, k.client)),
-		"ChangePriority":    q.ChangePriority(k.ctx, "1", -1, false),
+		"ChangePriority":    q.ChangePriority(k.ctx, "1", -1),
 		"ChangeDelay":       q.ChangeDelay(k.ctx, "1", -1),
-		"SetLimit":          q.SetLimit(k.ctx, RateLimit{Max: -1}),
+		"SetLimit":          q.SetGlobalRateLimit(k.ctx, RateLimit{Max: -1}),
 		"Publish":           q.Publish(k.ctx, "completed", 0),
 		"Prometheus":        second(q.Prometheus(k.ctx, "one")),
 		"Cancel":            q.Cancel(k.ctx, ""),
 		"Job":               second(q.Job(k.ctx, "")),
-		"SetData":           q.SetData(k.ctx, "1", func() {}),
-		"SetProgress":       q.SetProgress(k.ctx, "1", func() {}),
-		"Jobs":              second(q.Jobs(k.ctx, "nowhere", 0, -1, true)),
+		"SetData":           q.UpdateData(k.ctx, "1", func() {}),
+		"SetProgress":       q.UpdateProgress(k.ctx, "1", func() {}),
+		"Jobs":              second(q.Jobs(k.ctx, "nowhere", 0, -1, OldestFirst())),
 		"TakeNow":           second(k.manual().TakeNow(k.ctx, 0)),
 		"Worker.Run":        w.Run(k.ctx),
 		"Worker.Stop":       w.Stop(k.ctx),
@@ -413,7 +419,7 @@ func TestWrongInputIsInvalid(t *testing.T) {
 		"Envelope":          second(Envelope("x", 1)),
 		"redisq.Open":       second(redisq.Open("http://x")),
 		"redisq.New":        second(redisq.New((*redis.Client)(nil))),
-		"Server.Run":        (&Server{pool: &pool{slots: 1}}).Run(k.ctx),
+		"Server.Run":        (&WorkerPool{pool: &pool{slots: 1}}).Run(k.ctx),
 		"DedupTTL":          second(k.task.Add(k.ctx, k.client, greet{}, Deduplicate(Dedup{}))),
 		"Client.Queue name": q.client.Queue("").Pause(k.ctx),
 	} {

@@ -12,22 +12,22 @@ import (
 // apart with a type switch. All that peers emit are here; an event of another
 // name is a CustomEvent.
 type Event interface {
-	// Place is where the event stands in the queue's events, see EventsAfter.
-	Place() string
+	// EventID is the event's id in the queue's stream of events, see EventsAfter.
+	EventID() string
 	// JobID is the id of the job that it is about, or empty.
 	JobID() string
 }
 
 // EventBase is what all events have.
 type EventBase struct {
-	place string
-	job   string
+	id  string
+	job string
 	// Fields are all fields of the event as they are stored.
 	Fields map[string]string
 }
 
-// Place is where the event stands in the queue's events.
-func (e EventBase) Place() string { return e.place }
+// EventID is the event's id in the queue's stream of events.
+func (e EventBase) EventID() string { return e.id }
 
 // JobID is the id of the job that the event is about, or empty.
 func (e EventBase) JobID() string { return e.job }
@@ -89,7 +89,8 @@ type (
 		EventBase
 		DedupID, Dropped string
 	}
-	// RemovedEvent: a job was removed from a state.
+	// RemovedEvent: a job was removed. Prev is the state that it was in;
+	// StateUnknown: in none.
 	RemovedEvent struct {
 		EventBase
 		Prev State
@@ -113,11 +114,11 @@ type (
 // newEvent makes a typed event of a stored one.
 func newEvent(e storage.Event) Event {
 	f := e.Fields
-	b := EventBase{place: e.Cursor, job: f["jobId"], Fields: f}
+	b := EventBase{id: e.Cursor, job: f["jobId"], Fields: f}
 	if f["jobId"] == "" {
 		return newQueueEvent(e.Name, b)
 	}
-	prev := State(f["prev"])
+	prev := previous(f["prev"])
 	switch e.Name {
 	case "added":
 		return AddedEvent{b, f["name"]}
@@ -162,6 +163,16 @@ func newQueueEvent(name string, b EventBase) Event {
 		return CleanedEvent{b, number(b.Fields["count"])}
 	}
 	return CustomEvent{b, name}
+}
+
+// previous is the state that a peer names in an event. Peers name the lists of
+// waiting jobs.
+func previous(s string) State {
+	switch s {
+	case "wait", "paused":
+		return StateWaiting
+	}
+	return State(s)
 }
 
 // number reads a count, 0 when a peer wrote something else.

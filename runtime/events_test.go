@@ -51,7 +51,7 @@ func TestEventsAreTyped(t *testing.T) {
 		if job.Attempt == 1 {
 			return greeting{}, errors.New("not yet")
 		}
-		if err := job.Progress(ctx, 42); err != nil {
+		if err := job.UpdateProgress(ctx, 42); err != nil {
 			return greeting{}, err
 		}
 		return hello(ctx, job)
@@ -72,7 +72,7 @@ func TestEventsAreTyped(t *testing.T) {
 	custom := all[9].(CustomEvent)
 	require.Equal(t, "tea", custom.Name)
 	require.Equal(t, "now", custom.Fields["time"])
-	after := <-follow(k, q, 1, EventsAfter(all[8].Place()))
+	after := <-follow(k, q, 1, EventsAfter(all[8].EventID()))
 	require.Equal(t, []string{"CustomEvent "}, names(after))
 	require.ErrorContains(t, q.Publish(k.ctx, "completed", 0), "queue's own")
 	require.ErrorContains(t, q.Publish(k.ctx, "tea", 0, "odd"), "pairs")
@@ -109,7 +109,7 @@ func TestC071EventsSurviveAnOutage(t *testing.T) {
 	seen := <-got
 	require.Len(t, seen, 4*n)
 	for i, e := range seen {
-		require.Equal(t, all[i].Cursor, e.Place(), "event %d: nothing is lost, and nothing comes twice", i)
+		require.Equal(t, all[i].Cursor, e.EventID(), "event %d: nothing is lost, and nothing comes twice", i)
 	}
 }
 
@@ -169,9 +169,9 @@ func TestResultsOfRemovedAndUnkeptJobs(t *testing.T) {
 		waiting <- err
 	}()
 	k.until("somebody waits", func() bool { return k.awaited(h.ID) })
-	require.NoError(t, q.Remove(k.ctx, h.ID, true))
+	require.NoError(t, q.Remove(k.ctx, h.ID, WithChildren()))
 	require.ErrorIs(t, <-waiting, ErrJobNotFound)
-	_, err := k.task.HandleOf(k.client, "never").Result(k.ctx)
+	_, err := k.task.JobHandle(k.client, "never").Result(k.ctx)
 	require.ErrorIs(t, err, ErrJobNotFound)
 
 	h = k.add("b", KeepCompleted(KeepNone()))
@@ -188,7 +188,7 @@ func TestResultsOfRemovedAndUnkeptJobs(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(k.ctx)
 	cancel()
-	_, err = k.task.HandleOf(k.client, "x").Result(ctx)
+	_, err = k.task.JobHandle(k.client, "x").Result(ctx)
 	require.ErrorIs(t, err, context.Canceled)
 	require.NoError(t, k.client.Close())
 	_, err = k.add("c").Result(k.ctx)
@@ -234,11 +234,11 @@ func TestC085EventLimits(t *testing.T) {
 	require.Equal(t, 77, meta.MaxEvents)
 	require.Equal(t, "bullmq:6.7.0", meta.Version)
 	q := k.client.Queue("greetings")
-	require.NoError(t, q.Remove(k.ctx, "1", true), "its event says that it was removed")
+	require.NoError(t, q.Remove(k.ctx, "1", WithChildren()), "its event says that it was removed")
 	before := rdb.XLen(k.ctx, "bull:greetings:events").Val()
 	require.EqualValues(t, 3, before)
 	for range 10 {
-		require.NoError(t, q.Remove(k.ctx, "unknown", true))
+		require.NoError(t, q.Remove(k.ctx, "unknown", WithChildren()))
 	}
 	require.Equal(t, before, rdb.XLen(k.ctx, "bull:greetings:events").Val(), "what does nothing emits nothing")
 	k.client, err = NewClient(k.store, MaxEvents(0))
@@ -296,7 +296,7 @@ func TestC085EventsAreTrimmed(t *testing.T) {
 		kept("retrying")
 		h := k.add("progress", Delay(time.Hour))
 		for n := range 300 {
-			require.NoError(t, q.SetProgress(k.ctx, h.ID, n))
+			require.NoError(t, q.UpdateProgress(k.ctx, h.ID, n))
 		}
 		kept("progress")
 	}

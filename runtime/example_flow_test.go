@@ -96,7 +96,7 @@ func Example_flow() {
 		Cover bullmq.Outcome[string]
 	}
 	defer work(client, books, func(w *bullmq.Worker) {
-		bullmq.HandleFlow(BookTask, w, func(c *bullmq.Children) (in parts, err error) {
+		bullmq.HandleFlow(BookTask, w, func(c *bullmq.ChildSet) (in parts, err error) {
 			err = errors.Join(bullmq.ReadMany(c, "pages", &in.Pages), bullmq.ReadOne(c, "cover", &in.Cover))
 			return in, err
 		}, func(_ context.Context, job *bullmq.Job[Book], in parts) (string, error) {
@@ -143,7 +143,7 @@ func ExampleActiveJob_AddChildren() {
 			if err := job.AddChildren(ctx, "split", bullmq.ManyChildren("pages", pages)); err != nil {
 				return "", err
 			}
-			results, err := bullmq.Results[string](ctx, job, "pages")
+			results, err := bullmq.ChildResults[string](ctx, job, "pages")
 			if err != nil {
 				return "", err // the first time: not all are done, and the job waits
 			}

@@ -26,19 +26,19 @@ func ExampleQueue_Schedule() {
 	q := client.Queue("reports")
 	paris := bullmq.ScheduleSpec{Cron: "0 9 * * MON", TZ: "Europe/Paris"}
 	for range 2 { // as at each start of a program
-		run, err := q.Schedule(ctx, "weekly", paris, "build-report", map[string]string{"customer": "acme"}, bullmq.Attempts(3))
+		run, err := q.UpsertSchedule(ctx, "weekly", paris, "build-report", map[string]string{"customer": "acme"}, bullmq.Attempts(3))
 		fmt.Println(run.At.UTC().Format(time.RFC3339), err)
 	}
 	n, err := q.CountSchedules(ctx)
 	fmt.Println(n, err)
-	s, err := q.ScheduleOf(ctx, "weekly")
+	s, err := q.Schedule(ctx, "weekly")
 	fmt.Println(s.Spec.Cron, s.Spec.TZ, s.Name, string(s.Data), s.Iterations, err)
 
-	_, err = q.Schedule(ctx, "never", bullmq.ScheduleSpec{Cron: "0 0 30 2 *", TZ: "Mars/Base"}, "build-report", nil)
+	_, err = q.UpsertSchedule(ctx, "never", bullmq.ScheduleSpec{Cron: "0 0 30 2 *", TZ: "Mars/Base"}, "build-report", nil)
 	fmt.Println(err)
-	n, err = q.Unschedule(ctx, "weekly")
+	n, err = q.RemoveSchedules(ctx, "weekly")
 	fmt.Println(n, err)
-	_, err = q.ScheduleOf(ctx, "weekly")
+	_, err = q.Schedule(ctx, "weekly")
 	fmt.Println(errors.Is(err, bullmq.ErrScheduleNotFound))
 	// Output:
 	// 2025-06-09T07:00:00Z <nil>
@@ -73,14 +73,14 @@ func ExampleScheduleSet() {
 
 	// The first version of the program.
 	first := bullmq.NewScheduleSet("example.com/app/tasks",
-		reports.Declare("weekly", bullmq.ScheduleSpec{Cron: "0 9 * * MON", TZ: "Europe/Paris"}, all),
-		reports.Declare("hourly", bullmq.ScheduleSpec{Every: time.Hour, Offset: 5 * time.Minute}, all),
+		reports.DeclareSchedule("weekly", bullmq.ScheduleSpec{Cron: "0 9 * * MON", TZ: "Europe/Paris"}, all),
+		reports.DeclareSchedule("hourly", bullmq.ScheduleSpec{Every: time.Hour, Offset: 5 * time.Minute}, all),
 	)
 	fmt.Println(first.Ensure(ctx, client))
 
 	// The next one declares another pattern, and no hourly report.
 	next := bullmq.NewScheduleSet("example.com/app/tasks",
-		reports.Declare("weekly", bullmq.ScheduleSpec{Cron: "0 7 * * FRI", TZ: "Europe/Paris"}, all),
+		reports.DeclareSchedule("weekly", bullmq.ScheduleSpec{Cron: "0 7 * * FRI", TZ: "Europe/Paris"}, all),
 	)
 	fmt.Println(next.Ensure(ctx, client))
 	gone, err := next.Prune(ctx, client)

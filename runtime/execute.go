@@ -16,7 +16,7 @@ import (
 func (w *Worker) newActiveJob(r *storage.Record, token string, taken time.Time) *ActiveJob {
 	j := &ActiveJob{
 		ID: r.ID, Name: r.Name, Queue: w.queue.Name, Attempt: r.AttemptsMade + 1, Starts: r.AttemptsStarted,
-		Stalls: r.StalledCount, Timestamp: r.Timestamp, Priority: r.Priority, Scheduler: r.Scheduler,
+		Stalls: r.StalledCount, Timestamp: r.Timestamp, Priority: r.Priority, ScheduleID: r.ScheduleID,
 		record: r, worker: w, token: token, taken: taken,
 	}
 	j.Options, j.err = w.options.parse(r.Opts)
@@ -62,7 +62,7 @@ func left(r any, returned error) error {
 
 // call runs the job's handler, if it is to be run at all.
 func (w *Worker) call(j *ActiveJob) ([]byte, error) {
-	if j.Scheduler != "" {
+	if j.ScheduleID != "" {
 		if err := w.keepSchedule(w.handlerCtx, j); err != nil {
 			return nil, err
 		}
@@ -93,7 +93,7 @@ func (w *Worker) hold(ctx context.Context, j *ActiveJob, err error) error {
 	if !errors.As(err, &m) || m.limit <= 0 {
 		return nil
 	}
-	return j.insist(ctx, setALimit, false, func(ctx context.Context) error { return w.store.Hold(ctx, j.Queue, m.limit) })
+	return j.insist(ctx, setALimit, false, func(ctx context.Context) error { return w.store.RateLimit(ctx, j.Queue, m.limit) })
 }
 
 // refuse tells why a job is failed without being run, or nil.

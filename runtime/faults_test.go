@@ -193,7 +193,7 @@ func TestC031Outages(t *testing.T) {
 				k.result(k.add(fmt.Sprint(i)))
 			}
 			outage(k, server, link)
-			var h *Handle[greeting]
+			var h *JobHandle[greeting]
 			k.until("a job is added again", func() bool {
 				var err error
 				h, err = k.task.Add(k.ctx, k.client, greet{Name: "after"}, JobID("after"))
@@ -346,7 +346,7 @@ func TestC093HandlersThatIgnoreCancellation(t *testing.T) {
 	h := func(ctx context.Context, job *Job[greet]) (greeting, error) {
 		if runs.Add(1) == 1 {
 			<-open
-			late <- job.Progress(k.ctx, 50)
+			late <- job.UpdateProgress(k.ctx, 50)
 			return greeting{Text: "too late"}, nil
 		}
 		return hello(ctx, job)
@@ -501,7 +501,7 @@ func TestC095WaysIntoAPausedQueue(t *testing.T) {
 			k.workChildren()
 			_, err = parentTask.AddMany(k.ctx, k.client, []int{4, 5}, Priority(2))
 			require.NoError(t, err)
-			require.NoError(t, q.ChangePriority(k.ctx, failed.ID, 0, true))
+			require.NoError(t, q.ChangePriority(k.ctx, failed.ID, 0, BeforeOthers()))
 			k.until("all wait", func() bool {
 				n, err := q.Counts(k.ctx, StateWaiting, StatePrioritized)
 				return err == nil && n[StateWaiting] == 3 && n[StatePrioritized] == 2
@@ -558,7 +558,7 @@ func TestC077RateLimitFromAHandlerHolds(t *testing.T) {
 	require.Greater(t, k.server.Client(t).PTTL(k.ctx, "bull:greetings:limiter").Val(), time.Minute)
 	require.Equal(t, map[State]int{StateWaiting: 2}, k.counts())
 	require.Equal(t, []string{"a"}, seen.all())
-	require.NoError(t, k.client.Queue("greetings").Hold(k.ctx, 0))
+	require.NoError(t, k.client.Queue("greetings").RateLimit(k.ctx, 0))
 	k.settled(map[State]int{StateCompleted: 2})
 	require.Equal(t, []string{"a", "a", "b"}, seen.all())
 }

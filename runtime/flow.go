@@ -121,7 +121,7 @@ func (e *FlowError) Unwrap() error { return e.Err }
 // With a JobID that is there already, in any state, nothing is added and the
 // handle refers to that job: so a flow whose add ended with ErrUncertain can be
 // added again. If it is a job of another task, the error is ErrOtherTask. Without any child the job is a plain one.
-func (t *Task[P, R]) AddFlow(ctx context.Context, c *Client, p P, children []Slot, opts ...AddOption) (*Handle[R], error) {
+func (t *Task[P, R]) AddFlow(ctx context.Context, c *Client, p P, children []Slot, opts ...AddOption) (*JobHandle[R], error) {
 	if err := t.usable(c); err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func (t *Task[P, R]) AddFlow(ctx context.Context, c *Client, p P, children []Slo
 
 // FlowHandle refers to a job of a flow that was added, and to those below it.
 type FlowHandle struct {
-	*Handle[json.RawMessage]
+	*JobHandle[json.RawMessage]
 	// Children are those that the job was added with, in their order; none, if
 	// nothing was added below it because it was there already.
 	Children []*FlowHandle
@@ -164,7 +164,7 @@ func (c *Client) AddFlows(ctx context.Context, roots ...*Node) ([]*FlowHandle, e
 		if a.ID == "" {
 			continue // below a job that was there
 		}
-		handles[i] = &FlowHandle{Handle: &Handle[json.RawMessage]{ID: a.ID, Queue: f.info[i].node.Queue, Existing: a.Existing, client: c, code: f.info[i].node.code}}
+		handles[i] = &FlowHandle{JobHandle: &JobHandle[json.RawMessage]{ID: a.ID, Queue: f.info[i].node.Queue, Existing: a.Existing, client: c, code: f.info[i].node.code}}
 		if p := f.info[i].parent; p >= 0 {
 			handles[p].Children = append(handles[p].Children, handles[i])
 		}

@@ -87,7 +87,7 @@ func TestRetryOfAFailedFlow(t *testing.T) {
 	k.start(parentQueue, func(w *Worker) {
 		task.Handle(w, func(ctx context.Context, job *Job[int]) (string, error) {
 			runs.Add(1)
-			return Result[string](ctx, job, "only")
+			return ChildResult[string](ctx, job, "only")
 		})
 	})
 	h, err := task.AddFlow(k.ctx, k.client, 1, []Slot{OneChild("only", childTask.Node("x"))})
@@ -155,9 +155,9 @@ func (k *kit) waitingFlow(opts ...NodeOption) string {
 func TestTakingChildrenAway(t *testing.T) {
 	t.Parallel()
 	ways := map[string]func(k *kit, id string) error{
-		"remove": func(k *kit, id string) error { return k.client.Queue("children").Remove(k.ctx, id, false) },
-		"unlink": func(k *kit, id string) error {
-			ok, err := k.client.Queue("children").Unlink(k.ctx, id)
+		"remove": func(k *kit, id string) error { return k.client.Queue("children").Remove(k.ctx, id) },
+		"remove child dependency": func(k *kit, id string) error {
+			ok, err := k.client.Queue("children").RemoveChildDependency(k.ctx, id)
 			require.True(k, ok)
 			return err
 		},
@@ -189,13 +189,13 @@ func TestUnlinkedChildRuns(t *testing.T) {
 	k := flowKit(t)
 	id := k.waitingFlow()
 	q := k.client.Queue("children")
-	ok, err := q.Unlink(k.ctx, "a")
+	ok, err := q.RemoveChildDependency(k.ctx, "a")
 	require.NoError(t, err)
 	require.True(t, ok)
-	ok, err = q.Unlink(k.ctx, "a")
+	ok, err = q.RemoveChildDependency(k.ctx, "a")
 	require.NoError(t, err)
 	require.False(t, ok)
-	_, err = q.Unlink(k.ctx, "nobody")
+	_, err = q.RemoveChildDependency(k.ctx, "nobody")
 	require.ErrorIs(t, err, ErrJobNotFound)
 	k.workChildren()
 	k.inState("children", "a", StateCompleted)
@@ -213,14 +213,14 @@ func TestRemovingParents(t *testing.T) {
 	k := flowKit(t)
 	parents, children := k.client.Queue("parents"), k.client.Queue("children")
 	id := k.waitingFlow()
-	require.NoError(t, parents.Remove(k.ctx, id, true))
+	require.NoError(t, parents.Remove(k.ctx, id, WithChildren()))
 	require.Equal(t, StateUnknown, k.stateOf("parents", id))
 	counts, err := children.Counts(k.ctx, StateWaiting)
 	require.NoError(t, err)
 	require.Zero(t, counts[StateWaiting])
 
 	id = k.waitingFlow()
-	require.NoError(t, parents.Remove(k.ctx, id, false))
+	require.NoError(t, parents.Remove(k.ctx, id))
 	k.workChildren()
 	k.inState("children", "a", StateCompleted)
 	k.inState("children", "b", StateCompleted)
@@ -242,7 +242,7 @@ func TestRemovingATreeThatIsWorkedOn(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "a", job.ID)
 	parents := k.client.Queue("parents")
-	require.ErrorIs(t, parents.Remove(k.ctx, id, true), ErrLocked)
+	require.ErrorIs(t, parents.Remove(k.ctx, id, WithChildren()), ErrLocked)
 	require.Equal(t, DependencyCounts{Pending: 2}, k.countsOf("parents", id))
 	require.NoError(t, parents.RemovePendingChildren(k.ctx, id))
 	require.Equal(t, DependencyCounts{Pending: 1}, k.countsOf("parents", id))
@@ -260,7 +260,7 @@ func TestContinueAndDropTheRest(t *testing.T) {
 		{Name: "tries", Kind: SlotMany, Queue: "children", Job: "child", OnFail: OnFailContinue},
 	}}, nil)
 	k.start(parentQueue, func(w *Worker) {
-		HandleFlow(task, w, func(c *Children) (in []Outcome[string], err error) {
+		HandleFlow(task, w, func(c *ChildSet) (in []Outcome[string], err error) {
 			err = ReadMany(c, "tries", &in)
 			return in, err
 		}, func(ctx context.Context, job *Job[int], in []Outcome[string]) (string, error) {
@@ -302,7 +302,7 @@ func TestDrainOfAFlow(t *testing.T) {
 	_, err := k.client.AddFlows(k.ctx, root)
 	require.NoError(t, err)
 	id := k.waitingFlow()
-	require.NoError(t, k.client.Queue("children").Drain(k.ctx, true))
+	require.NoError(t, k.client.Queue("children").Drain(k.ctx, WithDelayed()))
 	counts, err := k.client.Queue("children").Counts(k.ctx)
 	require.NoError(t, err)
 	for s, n := range counts {

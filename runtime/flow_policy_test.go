@@ -84,7 +84,7 @@ func (k *kit) reasonOf(queue, id string) string {
 func TestC001Policies(t *testing.T) {
 	t.Parallel()
 	k := flowKit(t)
-	parents := map[OnFail]*Handle[DependencyCounts]{}
+	parents := map[OnFail]*JobHandle[DependencyCounts]{}
 	for _, p := range policies {
 		task := NewTask[int, DependencyCounts](parentTask.Spec(), nil)
 		h, err := task.AddFlow(k.ctx, k.client, 0, []Slot{

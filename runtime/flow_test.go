@@ -54,7 +54,7 @@ type reportIn struct {
 	Logo  Outcome[[]byte]
 }
 
-func readReport(c *Children) (in reportIn, err error) {
+func readReport(c *ChildSet) (in reportIn, err error) {
 	err = errors.Join(ReadMany(c, "pages", &in.Pages), ReadOne(c, "logo", &in.Logo))
 	return in, err
 }
@@ -105,14 +105,14 @@ func (k *kit) workReports(opts ...WorkerOption) *Worker {
 	return k.start(reportsQueue, func(w *Worker) { HandleFlow(reportTask, w, readReport, bind) }, opts...)
 }
 
-func (k *kit) addReport(slots []Slot, opts ...AddOption) *Handle[string] {
+func (k *kit) addReport(slots []Slot, opts ...AddOption) *JobHandle[string] {
 	k.Helper()
 	h, err := reportTask.AddFlow(k.ctx, k.client, report{"acme"}, slots, opts...)
 	require.NoError(k, err)
 	return h
 }
 
-func value[R any](k *kit, h *Handle[R]) R {
+func value[R any](k *kit, h *JobHandle[R]) R {
 	k.Helper()
 	r, err := h.Result(k.ctx)
 	require.NoError(k, err)
@@ -206,7 +206,7 @@ func TestFlowWithoutChildren(t *testing.T) {
 	require.Equal(t, StatePrioritized, state)
 	k.start(reportsQueue, func(w *Worker) {
 		task.Handle(w, func(ctx context.Context, job *Job[report]) (string, error) {
-			pages, err := Results[string](ctx, job, "pages")
+			pages, err := ChildResults[string](ctx, job, "pages")
 			if err != nil {
 				return "", err
 			}
@@ -248,7 +248,7 @@ func TestNestedFlow(t *testing.T) {
 	}, Concurrency(20))
 	k.start(midQueue, func(w *Worker) {
 		mid.Handle(w, func(ctx context.Context, job *Job[int]) (int, error) {
-			ns, err := Results[int](ctx, job, "leaves")
+			ns, err := ChildResults[int](ctx, job, "leaves")
 			sum := 0
 			for i, n := range ns {
 				sum += n * (i + 1)
@@ -257,7 +257,7 @@ func TestNestedFlow(t *testing.T) {
 		})
 	}, Concurrency(5))
 	k.start(rootQueue, func(w *Worker) {
-		HandleFlow(root, w, func(c *Children) (m map[string]int, err error) {
+		HandleFlow(root, w, func(c *ChildSet) (m map[string]int, err error) {
 			err = ReadKeyed(c, "by-name", &m)
 			return m, err
 		}, func(_ context.Context, _ *Job[string], in map[string]int) (int, error) {
@@ -282,8 +282,8 @@ func TestFlowProblems(t *testing.T) {
 	k := flowKit(t)
 	one := []SlotSpec{{Name: "a", Queue: "pages", Job: "render-page"}, {Name: "b", Kind: SlotMany, Queue: "pages", Job: "render-page"}}
 	task := NewTask[report, string](Spec{Queue: reportsQueue, Name: "strict", Slots: one}, nil)
-	ids := NewTask[page, string](Spec{Queue: pagesQueue, Name: "render-page"}, func(p *page) Keys { return Keys{JobID: fmt.Sprint("p", p.Number)} })
-	dedup := NewTask[page, string](Spec{Queue: pagesQueue, Name: "render-page", Dedup: Dedup{TTL: time.Second}}, func(*page) Keys { return Keys{Dedup: "x"} })
+	ids := NewTask[page, string](Spec{Queue: pagesQueue, Name: "render-page"}, func(p *page) PayloadOptions { return PayloadOptions{JobID: fmt.Sprint("p", p.Number)} })
+	dedup := NewTask[page, string](Spec{Queue: pagesQueue, Name: "render-page", Dedup: Dedup{TTL: time.Second}}, func(*page) PayloadOptions { return PayloadOptions{Dedup: "x"} })
 	bad := NewTask[page, string](Spec{Queue: pagesQueue, Name: ""}, nil)
 	a := OneChild("a", pageOf(0))
 	b := func(ns ...*Node) Slot { return ManyChildren("b", ns) }
@@ -359,9 +359,9 @@ func TestAddFlows(t *testing.T) {
 		})
 	})
 	k.workPages()
-	require.JSONEq(t, `"bob 3"`, string(value(k, handles[0].Handle)))
-	require.JSONEq(t, `"lone 0"`, string(value(k, handles[1].Handle)))
-	require.JSONEq(t, `"page 7"`, string(value(k, handles[0].Children[1].Handle)))
+	require.JSONEq(t, `"bob 3"`, string(value(k, handles[0].JobHandle)))
+	require.JSONEq(t, `"lone 0"`, string(value(k, handles[1].JobHandle)))
+	require.JSONEq(t, `"page 7"`, string(value(k, handles[0].Children[1].JobHandle)))
 
 	lone.Children = []*Node{child}
 	child.Children = []*Node{NewNode("pages", "fetch-logo", logo{})}
@@ -487,7 +487,7 @@ func TestC033TheSameFlowAgain(t *testing.T) {
 	})
 	k.start(reportsQueue, func(w *Worker) {
 		reportTask.Handle(w, func(ctx context.Context, job *Job[report]) (string, error) {
-			rs, err := Results[string](ctx, job, "pages")
+			rs, err := ChildResults[string](ctx, job, "pages")
 			seen.note("report")
 			return strings.Join(rs, "+"), err
 		})

@@ -16,9 +16,9 @@ import (
 // tenants makes a task whose jobs are grouped by the first word of their names.
 func tenants(k *kit) {
 	k.queue = &QueueSpec{Name: "greetings", GroupLimit: RateLimit{Max: 2, Per: time.Hour}}
-	k.task = NewTask[greet, greeting](Spec{Queue: k.queue, Name: "greet"}, func(g *greet) Keys {
+	k.task = NewTask[greet, greeting](Spec{Queue: k.queue, Name: "greet"}, func(g *greet) PayloadOptions {
 		tenant, _, _ := strings.Cut(g.Name, " ")
-		return Keys{Group: tenant}
+		return PayloadOptions{Group: tenant}
 	})
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // Handle refers to a job that was added, and to its result of type R.
-type Handle[R any] struct {
+type JobHandle[R any] struct {
 	// ID is the job's id on its queue.
 	ID string
 	// Queue is the queue's name.
@@ -33,7 +33,7 @@ type Handle[R any] struct {
 //
 // The first call for a queue opens a connection on which all results of that
 // queue are waited for.
-func (h *Handle[R]) Result(ctx context.Context) (R, error) {
+func (h *JobHandle[R]) Result(ctx context.Context) (R, error) {
 	var result R
 	if h.client == nil {
 		return result, errNoClient
@@ -54,7 +54,7 @@ func (h *Handle[R]) Result(ctx context.Context) (R, error) {
 }
 
 // State is where the job is in its life now.
-func (h *Handle[R]) State(ctx context.Context) (State, error) {
+func (h *JobHandle[R]) State(ctx context.Context) (State, error) {
 	if h.client == nil {
 		return "", errNoClient
 	}

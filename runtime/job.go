@@ -17,16 +17,16 @@ type Job[P any] struct {
 	Data P
 }
 
-// SetData replaces the payload, in the storage and in Data. A retried job
+// UpdateData replaces the payload, in the storage and in Data. A retried job
 // then gets the new one. It is an error for a job of an earlier name that was
 // upgraded: under that name a payload has the old shape.
-func (j *Job[P]) SetData(ctx context.Context, p P) error {
+func (j *Job[P]) UpdateData(ctx context.Context, p P) error {
 	if j.upgraded {
 		return Unrecoverable(storage.Invalid("bullmq: data of job %q: it was upgraded from %q, and its payload stays as it was stored: keep what is new with Step, or add another job", j.ID, j.Name))
 	}
 	text, err := encodeJSON(p)
 	if err == nil {
-		text, err = j.code.encode(text, Coded{j.Queue, j.Name, PartData})
+		text, err = j.code.encode(text, CodecInfo{j.Queue, j.Name, PartData})
 	}
 	if err != nil {
 		return storage.Invalid("bullmq: data of job %q: %w", j.ID, err)
@@ -60,8 +60,8 @@ type ActiveJob struct {
 	// Timestamp is when the job was made.
 	Timestamp time.Time
 	Priority  int
-	// Scheduler is the id of the scheduler that made the job, or empty.
-	Scheduler string
+	// Scheduler is the id of the schedule that made the job, or empty.
+	ScheduleID string
 	// Options are those that the job was added with. They are not to be changed.
 	Options *Options
 
@@ -121,7 +121,7 @@ func (j *ActiveJob) Logger() *slog.Logger {
 
 // Progress tells peers how far the job is: any value with a JSON form, such as
 // a number of percent or a struct.
-func (j *ActiveJob) Progress(ctx context.Context, value any) error {
+func (j *ActiveJob) UpdateProgress(ctx context.Context, value any) error {
 	text, err := encodeJSON(value)
 	if err != nil {
 		return storage.Invalid("bullmq: progress of job %q: %w", j.ID, err)

@@ -88,14 +88,14 @@ func hello(_ context.Context, job *Job[greet]) (greeting, error) {
 	return greeting{"hello " + job.Data.Name, job.Attempt}, nil
 }
 
-func (k *kit) add(name string, opts ...AddOption) *Handle[greeting] {
+func (k *kit) add(name string, opts ...AddOption) *JobHandle[greeting] {
 	k.Helper()
 	h, err := k.task.Add(k.ctx, k.client, greet{Name: name}, opts...)
 	require.NoError(k, err)
 	return h
 }
 
-func (k *kit) result(h *Handle[greeting]) greeting {
+func (k *kit) result(h *JobHandle[greeting]) greeting {
 	k.Helper()
 	r, err := h.Result(k.ctx)
 	require.NoError(k, err)

@@ -20,7 +20,7 @@ type Manual struct {
 
 // NewManual returns a Manual of a queue. Of the options those count that are
 // about taking and finishing: WorkerName, LockDuration, Limit, Metrics,
-// KeepFinished, MaxStarts and WithBackoff.
+// KeepFinished, MaxStartedAttempts and WithBackoffStrategy.
 func NewManual(c *Client, queue string, opts ...WorkerOption) (*Manual, error) {
 	w, err := NewWorker(c, &QueueSpec{Name: queue}, opts...)
 	if err != nil {
@@ -88,7 +88,7 @@ func (m *Manual) TakeNow(ctx context.Context, n int) ([]*ActiveJob, error) {
 // begin does for a job that was taken what comes before its work. A job of a
 // schedule that cannot go on now is put back, as whoever takes it next tries again.
 func (m *Manual) begin(ctx context.Context, j *ActiveJob) error {
-	if j.Scheduler == "" {
+	if j.ScheduleID == "" {
 		return nil
 	}
 	err := m.worker.keepSchedule(ctx, j)

@@ -37,7 +37,7 @@ func TestManualTakesAndFinishes(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "ann", typed.Data.Name)
 	require.NoError(t, m.Extend(k.ctx, job))
-	require.NoError(t, job.Progress(k.ctx, 50))
+	require.NoError(t, job.UpdateProgress(k.ctx, 50))
 	require.NoError(t, m.Finish(k.ctx, job, nil, errors.New("not yet")))
 	require.ErrorIs(t, m.Finish(k.ctx, job, nil, nil), ErrLockLost, "it is finished once")
 

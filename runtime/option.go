@@ -45,8 +45,8 @@ func Priority(n int) Option { return option(func(o *Options) { o.Priority = n })
 // Attempts is how often the job is tried in all; 0 and 1: once.
 func Attempts(n int) Option { return option(func(o *Options) { o.Attempts = n }) }
 
-// RetryBackoff is the wait between a failed attempt and the next.
-func RetryBackoff(b Backoff) Option { return option(func(o *Options) { o.Backoff = b }) }
+// WithBackoff is the wait between a failed attempt and the next.
+func WithBackoff(b Backoff) Option { return option(func(o *Options) { o.Backoff = b }) }
 
 // LIFO makes the job the next to run. It has no effect on jobs with a delay or a priority.
 func LIFO(on bool) Option { return option(func(o *Options) { o.LIFO = on }) }

@@ -163,7 +163,7 @@ func (d *Dedup) check(p *problems) {
 	if d.Extend && d.TTL == 0 {
 		p.add("deduplication extend needs a ttl to extend")
 	}
-	if d.KeepLast && d.TTL > 0 {
+	if d.KeepLastIfActive && d.TTL > 0 {
 		p.add("deduplication keep-last holds the id until the job is done: it takes no ttl")
 	}
 }
@@ -297,7 +297,7 @@ func (d *Dedup) appendJSON(b []byte) []byte {
 	for _, f := range []struct {
 		name string
 		on   bool
-	}{{"extend", d.Extend}, {"replace", d.Replace}, {"keepLastIfActive", d.KeepLast}, {"reschedule", d.Reschedule}} {
+	}{{"extend", d.Extend}, {"replace", d.Replace}, {"keepLastIfActive", d.KeepLastIfActive}, {"reschedule", d.Reschedule}} {
 		if f.on {
 			b = append(append(append(b, `,"`...), f.name...), `":true`...)
 		}

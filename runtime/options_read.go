@@ -207,7 +207,7 @@ func readDedup(o *Options, r json.RawMessage) error {
 	}
 	o.Dedup = &Dedup{
 		ID: id, TTL: millisDuration(jsOptional(d.TTL)), Extend: jsTruth(d.Extend), Replace: jsTruth(d.Replace),
-		KeepLast: jsTruth(d.KeepLastIfActive), Reschedule: jsTruth(d.Reschedule),
+		KeepLastIfActive: jsTruth(d.KeepLastIfActive), Reschedule: jsTruth(d.Reschedule),
 	}
 	return nil
 }

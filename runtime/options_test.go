@@ -34,7 +34,7 @@ func TestOptionsAreStoredUnderTheNamesOfPeers(t *testing.T) {
 		{"limits", Options{SizeLimit: 10, KeepLogs: 3, StackTraceLimit: &two}, `{"attempts":0,"sizeLimit":10,"kl":3,"stackTraceLimit":2}`},
 		{"dedup", Options{Dedup: &Dedup{ID: "d", TTL: time.Second, Extend: true, Replace: true, Reschedule: true}},
 			`{"attempts":0,"de":{"id":"d","ttl":1000,"extend":true,"replace":true,"reschedule":true}}`},
-		{"keep last", Options{Dedup: &Dedup{ID: "d", KeepLast: true}}, `{"attempts":0,"de":{"id":"d","keepLastIfActive":true}}`},
+		{"keep last", Options{Dedup: &Dedup{ID: "d", KeepLastIfActive: true}}, `{"attempts":0,"de":{"id":"d","keepLastIfActive":true}}`},
 		{"child", Options{Parent: &Parent{ID: "p", Queue: "bull:q"}, onFail: OnFailIgnore}, `{"attempts":0,"idof":true,"parent":{"id":"p","queue":"bull:q"}}`},
 		{"telemetry", Options{Telemetry: `{"traceparent":"00-1"}`, OmitContext: true}, `{"attempts":0,"tm":"{\"traceparent\":\"00-1\"}","omc":true}`},
 		{"our own", Options{Timeout: time.Second, TTL: time.Minute}, `{"attempts":0,"gen":{"timeout":1000,"ttl":60000}}`},
@@ -139,7 +139,7 @@ func TestOptionsAreCheckedAllAtOnce(t *testing.T) {
 	minus := -1
 	o := Options{
 		Attempts: -1, Priority: maxPriority + 1, Delay: -time.Second, StackTraceLimit: &minus, Timeout: -1,
-		Backoff: Backoff{Delay: time.Second, Jitter: 2}, JobID: "12", Dedup: &Dedup{TTL: 1, Extend: true, KeepLast: true},
+		Backoff: Backoff{Delay: time.Second, Jitter: 2}, JobID: "12", Dedup: &Dedup{TTL: 1, Extend: true, KeepLastIfActive: true},
 		KeepCompleted: &Retention{Count: -1}, Parent: &Parent{Queue: "a:b"},
 	}
 	var p problems

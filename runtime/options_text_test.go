@@ -98,7 +98,7 @@ func TestTextThatPeersCannotReadIsRefused(t *testing.T) {
 		"telemetry not UTF-8":     Telemetry("{\"traceparent\":\"\xff\"}"),
 		"id not UTF-8":            JobID("a\xff"),
 		"dedup id not UTF-8":      Deduplicate(Dedup{ID: "a\xff"}),
-		"backoff not UTF-8":       RetryBackoff(Backoff{Type: "a\xff"}),
+		"backoff not UTF-8":       WithBackoff(Backoff{Type: "a\xff"}),
 	} {
 		_, err := k.task.Add(k.ctx, k.client, greet{Name: "x"}, opt)
 		require.ErrorIs(t, err, ErrInvalid, name)
@@ -112,15 +112,15 @@ func TestTextThatPeersCannotReadIsRefused(t *testing.T) {
 func TestAKeyNeverShowsItsSecret(t *testing.T) {
 	t.Parallel()
 	secret := []byte("0123456789abcdef")
-	key := Key{ID: "k1", Secret: secret}
+	key := EncryptionKey{ID: "k1", Secret: secret}
 	codec := AESGCM(key)
 	holder := struct {
-		Key   Key
-		Ptr   *Key
+		Key   EncryptionKey
+		Ptr   *EncryptionKey
 		Codec *AES
-		List  []Key
+		List  []EncryptionKey
 		Err   error
-	}{key, &key, codec, []Key{key}, errors.New("x")}
+	}{key, &key, codec, []EncryptionKey{key}, errors.New("x")}
 	var log bytes.Buffer
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "key", key, "ptr", &key, "codec", codec, "holder", holder)
 	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "key", key, "ptr", &key, "codec", codec, "holder", holder)

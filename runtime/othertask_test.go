@@ -44,7 +44,7 @@ func TestManyJobsOfWhichOneHasTheIDOfAnotherTask(t *testing.T) {
 	k := newKit(t, testredis.Any(t))
 	_, err := k.task.Add(k.ctx, k.client, greet{Name: "ann"}, JobID("a"))
 	require.NoError(t, err)
-	packs := NewTask[pack, int](Spec{Queue: k.queue, Name: "pack"}, func(p *pack) Keys { return Keys{JobID: p.Box} })
+	packs := NewTask[pack, int](Spec{Queue: k.queue, Name: "pack"}, func(p *pack) PayloadOptions { return PayloadOptions{JobID: p.Box} })
 	handles, err := packs.AddMany(k.ctx, k.client, []pack{{"b"}, {"a"}, {"c"}})
 	var bulk *BulkError
 	require.ErrorAs(t, err, &bulk)
@@ -86,13 +86,13 @@ func TestTheResultOfAJobOfAnotherTaskIsAnError(t *testing.T) {
 	k := newKit(t, testredis.Any(t))
 	h, err := k.task.Add(k.ctx, k.client, greet{Name: "ann"})
 	require.NoError(t, err)
-	_, err = k.other().HandleOf(k.client, h.ID).Result(k.ctx)
+	_, err = k.other().JobHandle(k.client, h.ID).Result(k.ctx)
 	require.ErrorIs(t, err, ErrOtherTask)
-	_, err = k.other().HandleOf(k.client, "nobody").Result(k.ctx)
+	_, err = k.other().JobHandle(k.client, "nobody").Result(k.ctx)
 	require.ErrorIs(t, err, ErrJobNotFound)
 
 	k.worker(hello)
-	got, err := k.task.HandleOf(k.client, h.ID).Result(k.ctx)
+	got, err := k.task.JobHandle(k.client, h.ID).Result(k.ctx)
 	require.NoError(t, err)
 	require.Contains(t, got.Text, "ann")
 }

@@ -74,8 +74,8 @@ var ownCalls = map[string]func(ctx context.Context, job *Job[greet]) error{
 		return Do(ctx, job, "s", func(context.Context) error { return nil })
 	},
 	"Children": func(ctx context.Context, job *Job[greet]) error { return second(job.Children(ctx)) },
-	"SetData":  func(ctx context.Context, job *Job[greet]) error { return job.SetData(ctx, job.Data) },
-	"Progress": func(ctx context.Context, job *Job[greet]) error { return job.Progress(ctx, 1) },
+	"SetData":  func(ctx context.Context, job *Job[greet]) error { return job.UpdateData(ctx, job.Data) },
+	"Progress": func(ctx context.Context, job *Job[greet]) error { return job.UpdateProgress(ctx, 1) },
 	"Log":      func(ctx context.Context, job *Job[greet]) error { return job.Log(ctx, "line") },
 }
 
@@ -152,7 +152,7 @@ func TestAScheduleOutlivesAFullServer(t *testing.T) {
 		runs.Add(1)
 		return hello(ctx, job)
 	}, LockDuration(time.Second), setBackTime(10*time.Millisecond))
-	_, err := k.client.Queue("greetings").Schedule(k.ctx, "s", ScheduleSpec{Every: 200 * time.Millisecond}, "greet", greet{Name: "x"})
+	_, err := k.client.Queue("greetings").UpsertSchedule(k.ctx, "s", ScheduleSpec{Every: 200 * time.Millisecond}, "greet", greet{Name: "x"})
 	require.NoError(t, err)
 	for range 3 {
 		before := runs.Load()
@@ -275,7 +275,7 @@ func TestTheEndOfAHoldIsNoticedAtOnce(t *testing.T) {
 	q := k.client.Queue("greetings")
 	w := k.worker(hello, Limit(1000, time.Second), MaxLimitDelay(time.Hour))
 	k.result(k.add("before"))
-	require.NoError(t, q.Hold(k.ctx, time.Hour))
+	require.NoError(t, q.RateLimit(k.ctx, time.Hour))
 	h := k.add("held")
 	k.until("it rests", func() bool {
 		w.pump.mu.Lock()
@@ -283,7 +283,7 @@ func TestTheEndOfAHoldIsNoticedAtOnce(t *testing.T) {
 		return !w.pump.limited.IsZero()
 	})
 	require.Equal(t, StateWaiting, k.state(h.ID))
-	require.NoError(t, q.Hold(k.ctx, 0))
+	require.NoError(t, q.RateLimit(k.ctx, 0))
 	k.result(h)
 }
 

@@ -25,7 +25,7 @@ func (q *Queue) Name() string { return q.name }
 
 // Add adds a job by name, for tools that do not know the queue's tasks. Data is
 // encoded as JSON; programs use the generated Enqueue functions, which check it.
-func (q *Queue) Add(ctx context.Context, name string, data any, opts ...AddOption) (*Handle[json.RawMessage], error) {
+func (q *Queue) Add(ctx context.Context, name string, data any, opts ...AddOption) (*JobHandle[json.RawMessage], error) {
 	task := NewTask[json.RawMessage, json.RawMessage](Spec{Queue: &QueueSpec{Name: q.name}, Name: name}, nil)
 	task.anyName = true
 	text, err := encodeJSON(data)
@@ -48,10 +48,11 @@ func (q *Queue) Paused(ctx context.Context) (bool, error) {
 	return m.Paused, err
 }
 
-// Drain removes the jobs that wait, and the delayed ones if asked. Active and
-// finished jobs stay, and so does the next job of each scheduler.
-func (q *Queue) Drain(ctx context.Context, delayed bool) error {
-	return q.client.store.Drain(ctx, q.name, delayed)
+// Drain removes the jobs that wait for a worker, and with WithDelayed the
+// delayed ones too. Active and finished jobs stay, and so does the next job of
+// each schedule.
+func (q *Queue) Drain(ctx context.Context, opts ...DrainOption) error {
+	return q.client.store.Drain(ctx, q.name, chosen(draining{}, opts).delayed)
 }
 
 // Clean removes up to limit jobs (0: all) that are in the state given for
@@ -68,14 +69,14 @@ const (
 	bulkStep       = 1000
 )
 
-// Obliterate pauses the queue and removes it with all its jobs. Jobs that are
-// being worked on make it return ErrActiveJobs, with the queue left paused,
-// unless force is set: then they are removed too, and their workers lose them.
-func (q *Queue) Obliterate(ctx context.Context, force bool) error {
+// Obliterate pauses the queue and removes it with all its jobs. If jobs are
+// active, it returns ErrActiveJobs and leaves the queue paused, unless the call
+// has the option Force.
+func (q *Queue) Obliterate(ctx context.Context, opts ...ObliterateOption) error {
 	if err := q.client.store.Pause(ctx, q.name); err != nil {
 		return err
 	}
-	return q.client.store.Obliterate(ctx, q.name, force, obliterateStep)
+	return q.client.store.Obliterate(ctx, q.name, chosen(obliteration{}, opts).force, obliterateStep)
 }
 
 // RetryAll makes all failed (StateFailed) or completed jobs wait again.
@@ -119,20 +120,20 @@ func (q *Queue) ChangeDelay(ctx context.Context, id string, d time.Duration) err
 	return q.client.store.ChangeDelay(ctx, q.name, id, q.client.now(), d)
 }
 
-// ChangePriority gives a job another priority, 0 to 2097151; lifo puts it
-// before the others of that priority.
-func (q *Queue) ChangePriority(ctx context.Context, id string, priority int, lifo bool) error {
+// ChangePriority gives a job another priority, 0 to 2097151. The job goes behind
+// the others of that priority, or with BeforeOthers before them.
+func (q *Queue) ChangePriority(ctx context.Context, id string, priority int, opts ...PriorityOption) error {
 	var p problems
 	o := Options{Priority: priority}
 	o.check(&p)
 	if err := p.wrap("change priority of job %q", id); err != nil {
 		return err
 	}
-	return q.client.store.ChangePriority(ctx, q.name, id, priority, lifo)
+	return q.client.store.ChangePriority(ctx, q.name, id, priority, chosen(ranking{}, opts).first)
 }
 
-// SetData replaces a job's payload with data, encoded as JSON.
-func (q *Queue) SetData(ctx context.Context, id string, data any) error {
+// UpdateData replaces a job's payload with data, encoded as JSON.
+func (q *Queue) UpdateData(ctx context.Context, id string, data any) error {
 	text, err := encodeJSON(data)
 	if err != nil {
 		return storage.Invalid("bullmq: data of job %q: %w", id, err)
@@ -140,11 +141,11 @@ func (q *Queue) SetData(ctx context.Context, id string, data any) error {
 	return q.client.store.UpdateData(ctx, q.name, id, text)
 }
 
-// Remove deletes a job in any state, with its descendants if children is set.
-// ErrLocked: one of them is being worked on. Removing a job that is not there
-// is no error.
-func (q *Queue) Remove(ctx context.Context, id string, children bool) error {
-	return q.client.store.Remove(ctx, q.name, id, children)
+// Remove deletes a job in any state, and with WithChildren its descendants too.
+// It returns ErrLocked if a worker holds one of them. It is not an error if there
+// is no such job.
+func (q *Queue) Remove(ctx context.Context, id string, opts ...RemoveOption) error {
+	return q.client.store.Remove(ctx, q.name, id, chosen(removal{}, opts).children)
 }
 
 // RemovePendingChildren deletes the children of a job that were not started,
@@ -153,13 +154,14 @@ func (q *Queue) RemovePendingChildren(ctx context.Context, id string) error {
 	return q.client.store.RemovePendingChildren(ctx, q.name, id)
 }
 
-// Unlink makes a child's parent no longer wait for it, and reports whether it did.
-func (q *Queue) Unlink(ctx context.Context, id string) (bool, error) {
-	return q.client.store.Unlink(ctx, q.name, id)
+// RemoveChildDependency makes a child's parent no longer wait for the child. It
+// reports whether the parent waited for it.
+func (q *Queue) RemoveChildDependency(ctx context.Context, id string) (bool, error) {
+	return q.client.store.RemoveChildDependency(ctx, q.name, id)
 }
 
-// SetProgress sets a job's progress to a value with a JSON form, and tells it as an event.
-func (q *Queue) SetProgress(ctx context.Context, id string, value any) error {
+// UpdateProgress sets a job's progress to a value with a JSON form, and tells it as an event.
+func (q *Queue) UpdateProgress(ctx context.Context, id string, value any) error {
 	text, err := encodeJSON(value)
 	if err != nil {
 		return storage.Invalid("bullmq: progress of job %q: %w", id, err)
@@ -187,15 +189,15 @@ func (q *Queue) RemoveOrphans(ctx context.Context, limit int) (int, error) {
 
 // SetConcurrency limits how many jobs all workers of the queue run at once; 0:
 // no limit.
-func (q *Queue) SetConcurrency(ctx context.Context, n int) error {
-	return q.client.store.SetConcurrency(ctx, q.name, n)
+func (q *Queue) SetGlobalConcurrency(ctx context.Context, n int) error {
+	return q.client.store.SetGlobalConcurrency(ctx, q.name, n)
 }
 
 // SetLimit sets a rate limit for all workers of the queue, or removes it with
 // the zero RateLimit.
-func (q *Queue) SetLimit(ctx context.Context, l RateLimit) error {
+func (q *Queue) SetGlobalRateLimit(ctx context.Context, l RateLimit) error {
 	if l == (RateLimit{}) {
-		if err := q.client.store.SetLimit(ctx, q.name, nil); err != nil {
+		if err := q.client.store.SetGlobalRateLimit(ctx, q.name, nil); err != nil {
 			return err
 		}
 		return q.client.store.Cancel(ctx, q.name, lookNow)
@@ -205,23 +207,23 @@ func (q *Queue) SetLimit(ctx context.Context, l RateLimit) error {
 	if err := p.wrap("queue %q", q.name); err != nil {
 		return err
 	}
-	return q.client.store.SetLimit(ctx, q.name, &storage.RateLimit{Max: l.Max, Per: l.Per})
+	return q.client.store.SetGlobalRateLimit(ctx, q.name, &storage.RateLimit{Max: l.Max, Per: l.Per})
 }
 
-// Hold keeps all workers that have a rate limit from starting jobs for d; 0
+// RateLimit keeps all workers that have a rate limit from starting jobs for d; 0
 // ends that. Go workers that listen for Queue.Cancel notice the end at once, see
 // NoRemoteCancel; others look again when the time is over that they were told, or
 // MaxLimitDelay.
-func (q *Queue) Hold(ctx context.Context, d time.Duration) error {
-	if err := q.client.store.Hold(ctx, q.name, d); err != nil || d > 0 {
+func (q *Queue) RateLimit(ctx context.Context, d time.Duration) error {
+	if err := q.client.store.RateLimit(ctx, q.name, d); err != nil || d > 0 {
 		return err
 	}
 	return q.client.store.Cancel(ctx, q.name, lookNow)
 }
 
-// ReleaseDedup frees a deduplication id, and reports whether it was held.
-func (q *Queue) ReleaseDedup(ctx context.Context, id string) (bool, error) {
-	return q.client.store.ReleaseDedup(ctx, q.name, id, "")
+// RemoveDedupKey frees a deduplication id, and reports whether it was held.
+func (q *Queue) RemoveDedupKey(ctx context.Context, id string) (bool, error) {
+	return q.client.store.RemoveDedupKey(ctx, q.name, id, "")
 }
 
 // TrimEvents removes all but about the last keep events, and returns how many.

@@ -47,10 +47,11 @@ func (q *Queue) exists(ctx context.Context, op, id string) error {
 	return err
 }
 
-// Jobs reads the jobs of one state, elements start to end, both included, end
-// -1 for all; oldest first if asc is set.
-func (q *Queue) Jobs(ctx context.Context, state State, start, end int, asc bool) ([]Record, error) {
-	return q.client.store.ListJobs(ctx, q.name, []State{state}, start, end, asc)
+// Jobs reads the jobs of one state, newest first unless the call has the option
+// OldestFirst. It returns the elements start to end of that order, both
+// included; an end of -1 means the last one.
+func (q *Queue) Jobs(ctx context.Context, state State, start, end int, opts ...ListOption) ([]Record, error) {
+	return q.client.store.ListJobs(ctx, q.name, []State{state}, start, end, chosen(listing{}, opts).oldestFirst)
 }
 
 // State is where a job is; StateUnknown when there is none.
@@ -99,10 +100,11 @@ func (q *Queue) CountsByPriority(ctx context.Context, priorities ...int) (map[in
 	return counts, nil
 }
 
-// Logs reads a job's log lines start to end, both included, end -1 for all,
-// and how many there are.
-func (q *Queue) Logs(ctx context.Context, id string, start, end int, asc bool) (lines []string, total int, err error) {
-	lines, total, err = q.client.store.Logs(ctx, q.name, id, start, end, asc)
+// Logs reads a job's log lines, oldest first unless the call has the option
+// NewestFirst. It returns the lines start to end of that order, both included,
+// and the number of all lines; an end of -1 means the last one.
+func (q *Queue) Logs(ctx context.Context, id string, start, end int, opts ...ListOption) (lines []string, total int, err error) {
+	lines, total, err = q.client.store.Logs(ctx, q.name, id, start, end, chosen(listing{oldestFirst: true}, opts).oldestFirst)
 	if err == nil && total == 0 {
 		err = q.exists(ctx, "read the log", id)
 	}
@@ -128,9 +130,9 @@ func (q *Queue) RateLimitTTL(ctx context.Context) (time.Duration, error) {
 	return q.client.store.RateLimitTTL(ctx, q.name, 0)
 }
 
-// DedupJob is the id of the job that holds a deduplication id, or empty.
-func (q *Queue) DedupJob(ctx context.Context, id string) (string, error) {
-	return q.client.store.DedupJob(ctx, q.name, id)
+// DedupJobID is the id of the job that holds a deduplication id, or empty.
+func (q *Queue) DedupJobID(ctx context.Context, id string) (string, error) {
+	return q.client.store.DedupJobID(ctx, q.name, id)
 }
 
 // DependencyCounts counts a parent job's children by what became of them.

@@ -19,9 +19,9 @@ func TestQueueOperatesOnJobs(t *testing.T) {
 	n, err := q.DelayedBefore(k.ctx, time.Now().Add(2*time.Hour))
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
-	require.NoError(t, q.ChangePriority(k.ctx, h.ID, 3, false))
-	require.NoError(t, q.SetData(k.ctx, h.ID, greet{Name: "bob"}))
-	require.NoError(t, q.SetProgress(k.ctx, h.ID, 7))
+	require.NoError(t, q.ChangePriority(k.ctx, h.ID, 3))
+	require.NoError(t, q.UpdateData(k.ctx, h.ID, greet{Name: "bob"}))
+	require.NoError(t, q.UpdateProgress(k.ctx, h.ID, 7))
 	lines, err := q.AddLog(k.ctx, h.ID, "one", 0)
 	require.NoError(t, err)
 	require.Equal(t, 1, lines)
@@ -35,7 +35,7 @@ func TestQueueOperatesOnJobs(t *testing.T) {
 	counts, err := q.CountsByPriority(k.ctx, 0, 3)
 	require.NoError(t, err)
 	require.Equal(t, map[int]int{0: 0, 3: 1}, counts)
-	jobs, err := q.Jobs(k.ctx, StatePrioritized, 0, -1, true)
+	jobs, err := q.Jobs(k.ctx, StatePrioritized, 0, -1, OldestFirst())
 	require.NoError(t, err)
 	require.JSONEq(t, `{"name":"bob"}`, string(jobs[0].Data))
 	require.Equal(t, "7", string(jobs[0].Progress))
@@ -46,13 +46,13 @@ func TestQueueOperatesOnJobs(t *testing.T) {
 	require.ErrorIs(t, err, ErrJobFailed)
 	require.ErrorIs(t, q.Retry(k.ctx, "nobody"), ErrJobNotFound)
 	require.ErrorIs(t, q.Promote(k.ctx, h.ID), ErrNotInState)
-	require.ErrorIs(t, q.SetProgress(k.ctx, "nobody", 1), ErrJobNotFound)
+	require.ErrorIs(t, q.UpdateProgress(k.ctx, "nobody", 1), ErrJobNotFound)
 	_, err = q.Job(k.ctx, "nobody")
 	require.ErrorIs(t, err, ErrJobNotFound)
 	fin, err = q.Finished(k.ctx, h.ID)
 	require.NoError(t, err)
 	require.Equal(t, Finish{State: StateFailed, Reason: "no"}, fin)
-	require.NoError(t, q.Remove(k.ctx, h.ID, true))
+	require.NoError(t, q.Remove(k.ctx, h.ID, WithChildren()))
 	fin, err = q.Finished(k.ctx, h.ID)
 	require.NoError(t, err)
 	require.Equal(t, StateUnknown, fin.State)
@@ -66,13 +66,13 @@ func TestQueueRefusesBadInput(t *testing.T) {
 	for what, err := range map[string]error{
 		"colon":       q.Pause(k.ctx),
 		"delay":       q.ChangeDelay(k.ctx, "x", -1),
-		"priority":    q.ChangePriority(k.ctx, "x", -1, false),
-		"rate limit":  q.SetLimit(k.ctx, RateLimit{Max: 1}),
-		"concurrency": q.SetConcurrency(k.ctx, -1),
-		"id":          q.Remove(k.ctx, "", true),
+		"priority":    q.ChangePriority(k.ctx, "x", -1),
+		"rate limit":  q.SetGlobalRateLimit(k.ctx, RateLimit{Max: 1}),
+		"concurrency": q.SetGlobalConcurrency(k.ctx, -1),
+		"id":          q.Remove(k.ctx, "", WithChildren()),
 		"state":       q.RetryAll(k.ctx, StateActive),
-		"chan int":    q.SetData(k.ctx, "x", make(chan int)),
-		"progress":    q.SetProgress(k.ctx, "x", make(chan int)),
+		"chan int":    q.UpdateData(k.ctx, "x", make(chan int)),
+		"progress":    q.UpdateProgress(k.ctx, "x", make(chan int)),
 		"limit is -1": second(q.Clean(k.ctx, StateFailed, 0, -1)),
 		"is empty":    second(k.client.Queue("").Counts(k.ctx)),
 	} {

@@ -131,9 +131,9 @@ func TestStopSettlesWhatRan(t *testing.T) {
 // An outage is logged once by whoever reads events, however long it lasts.
 func TestOutageOfEventsIsLoggedOnce(t *testing.T) {
 	t.Parallel()
-	for name, read := range map[string]func(*kit, *Handle[greeting]) error{
-		"result": func(k *kit, h *Handle[greeting]) error { _, err := h.Result(k.ctx); return err },
-		"events": func(k *kit, h *Handle[greeting]) error {
+	for name, read := range map[string]func(*kit, *JobHandle[greeting]) error{
+		"result": func(k *kit, h *JobHandle[greeting]) error { _, err := h.Result(k.ctx); return err },
+		"events": func(k *kit, h *JobHandle[greeting]) error {
 			for e, err := range k.client.Queue(k.queue.Name).Events(k.ctx, EventsAfter("0")) {
 				if c, ok := e.(CompletedEvent); ok && c.JobID() == h.ID {
 					return err

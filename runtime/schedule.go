@@ -57,9 +57,9 @@ type Schedule struct {
 }
 
 // Schedule makes a schedule of the task's jobs, to be stored with
-// Queue.ScheduleAll. Of the options that come from the payload the job id, the
+// Queue.UpsertSchedules. Of the options that come from the payload the job id, the
 // deduplication and the delay do not count: a schedule has its own.
-func (t *Task[P, R]) Schedule(id string, spec ScheduleSpec, p P, opts ...Option) Schedule {
+func (t *Task[P, R]) NewSchedule(id string, spec ScheduleSpec, p P, opts ...Option) Schedule {
 	s := Schedule{ID: id, Spec: spec, Name: t.spec.Name, Options: opts, base: t.base, err: t.Err()}
 	if s.err != nil {
 		return s
@@ -86,18 +86,18 @@ type NextRun struct {
 //
 // ErrScheduleEnded says that there is no time left before the end. Calls that
 // are made at the same time, from wherever, leave one schedule with one job.
-func (q *Queue) Schedule(ctx context.Context, id string, spec ScheduleSpec, name string, data any, opts ...Option) (NextRun, error) {
-	runs, err := q.ScheduleAll(ctx, []Schedule{{ID: id, Spec: spec, Name: name, Data: data, Options: opts}})
+func (q *Queue) UpsertSchedule(ctx context.Context, id string, spec ScheduleSpec, name string, data any, opts ...Option) (NextRun, error) {
+	runs, err := q.UpsertSchedules(ctx, []Schedule{{ID: id, Spec: spec, Name: name, Data: data, Options: opts}})
 	if len(runs) == 0 {
 		return NextRun{}, err
 	}
 	return runs[0], err
 }
 
-// ScheduleAll stores many schedules, in one step of the storage. All are
+// UpsertSchedules stores many schedules, in one step of the storage. All are
 // checked first: when one is wrong nothing is stored, and the error names all
 // that is wrong. When the storage refuses some, they have the zero NextRun.
-func (q *Queue) ScheduleAll(ctx context.Context, list []Schedule) ([]NextRun, error) {
+func (q *Queue) UpsertSchedules(ctx context.Context, list []Schedule) ([]NextRun, error) {
 	b, err := newScheduleBatch(q.name, q.client.now(), list)
 	if err != nil || len(list) == 0 {
 		return nil, err
@@ -132,10 +132,10 @@ func (s *Schedule) stored(now time.Time, p *problems) (storage.Schedule, *cronSc
 		Template: storage.Template{Name: s.Name}, Job: storage.Iteration{Name: s.Name},
 	}
 	if c != nil {
-		d.Slot = now
+		d.NextRun = now
 		if !s.Spec.Immediately {
 			var err error
-			if d.Slot, err = c.next(now); err != nil {
+			if d.NextRun, err = c.next(now); err != nil {
 				p.add("%w", err)
 			}
 		}

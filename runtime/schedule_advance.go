@@ -54,8 +54,8 @@ func (w *Worker) advanceSchedule(ctx context.Context, j *ActiveJob) error {
 			return err
 		}
 		err = out[0].Err
-		if errors.Is(err, storage.ErrSlotTaken) && it.cron != nil && try < slotTries {
-			if it.advance.Slot, err = it.cron.next(it.advance.Slot); err == nil {
+		if errors.Is(err, storage.ErrRunTaken) && it.cron != nil && try < runTries {
+			if it.advance.NextRun, err = it.cron.next(it.advance.NextRun); err == nil {
 				continue
 			}
 		}
@@ -68,9 +68,9 @@ func (w *Worker) advanceSchedule(ctx context.Context, j *ActiveJob) error {
 
 // warnOfZone says, once for each schedule, that its times depend on the machine.
 func (w *Worker) warnOfZone(j *ActiveJob, c *cronSchedule) {
-	if _, warned := w.zoneless.LoadOrStore(j.Scheduler, true); !warned {
+	if _, warned := w.zoneless.LoadOrStore(j.ScheduleID, true); !warned {
 		w.log.Warn("bullmq: a peer stored a schedule without a time zone: its times are by the zone of whichever machine takes a job; store it with one",
-			"queue", j.Queue, "schedule", j.Scheduler, "pattern", c.pattern.String(), "zone here", time.Now().Location().String())
+			"queue", j.Queue, "schedule", j.ScheduleID, "pattern", c.pattern.String(), "zone here", time.Now().Location().String())
 	}
 }
 
@@ -92,9 +92,9 @@ func nextIteration(j *ActiveJob, now time.Time) (*iteration, error) {
 		return nil, nil
 	}
 	it := &iteration{advance: storage.Advance{
-		ID: j.Scheduler, Job: j.ID, Every: millisDuration(r.Every), Offset: millisDuration(r.Offset), End: end,
+		ID: j.ScheduleID, Job: j.ID, Every: millisDuration(r.Every), Offset: millisDuration(r.Offset), End: end,
 	}}
-	if err := it.findSlot(&r, opts["prevMillis"], now); err != nil {
+	if err := it.findNextRun(&r, opts["prevMillis"], now); err != nil {
 		if errors.Is(err, storage.ErrScheduleEnded) {
 			return nil, nil
 		}
@@ -117,7 +117,7 @@ func nextIteration(j *ActiveJob, now time.Time) (*iteration, error) {
 
 // findSlot finds the next time of a pattern: after now, and after the time of
 // the job that was taken, which may have been made to run early.
-func (it *iteration) findSlot(r *repeatOptions, prevMillis json.RawMessage, now time.Time) error {
+func (it *iteration) findNextRun(r *repeatOptions, prevMillis json.RawMessage, now time.Time) error {
 	text := r.Pattern
 	if text == "" {
 		text = r.Cron
@@ -142,7 +142,7 @@ func (it *iteration) findSlot(r *repeatOptions, prevMillis json.RawMessage, now 
 	if prev := repeatDate(prevMillis); prev.After(after) {
 		after = prev
 	}
-	it.advance.Slot, err = it.cron.next(after)
+	it.advance.NextRun, err = it.cron.next(after)
 	return err
 }
 
@@ -184,8 +184,8 @@ func (w *Worker) keepSchedule(ctx context.Context, j *ActiveJob) error {
 	case errors.Is(err, ErrLockLost):
 		return err
 	case errors.As(err, &set):
-		return &setBack{err: fmt.Errorf("bullmq: schedule %q on queue %q: no job was added after %q: %w", j.Scheduler, j.Queue, j.ID, set.err), unstarted: true}
+		return &setBack{err: fmt.Errorf("bullmq: schedule %q on queue %q: no job was added after %q: %w", j.ScheduleID, j.Queue, j.ID, set.err), unstarted: true}
 	}
-	w.report(fmt.Errorf("bullmq: schedule %q on queue %q: no job was added after %q; store the schedule again for it to go on: %w", j.Scheduler, j.Queue, j.ID, err))
+	w.report(fmt.Errorf("bullmq: schedule %q on queue %q: no job was added after %q; store the schedule again for it to go on: %w", j.ScheduleID, j.Queue, j.ID, err))
 	return nil
 }

@@ -32,8 +32,8 @@ type ScheduleInfo struct {
 	Extra map[string]string
 }
 
-// ScheduleOf reads a schedule. ErrScheduleNotFound: there is none of that id.
-func (q *Queue) ScheduleOf(ctx context.Context, id string) (*ScheduleInfo, error) {
+// Schedule reads a schedule. ErrScheduleNotFound: there is none of that id.
+func (q *Queue) Schedule(ctx context.Context, id string) (*ScheduleInfo, error) {
 	found, err := q.client.store.Schedules(ctx, q.name, id)
 	if err != nil {
 		return nil, err
@@ -67,10 +67,10 @@ func (q *Queue) CountSchedules(ctx context.Context) (int, error) {
 	return q.client.store.CountSchedules(ctx, q.name)
 }
 
-// Unschedule removes schedules, each with its next job as long as that is
+// RemoveSchedules removes schedules, each with its next job as long as that is
 // delayed; a job that waits for a worker, or runs, is left and is the last one.
 // It returns how many there were: one that does not exist is no error.
-func (q *Queue) Unschedule(ctx context.Context, ids ...string) (int, error) {
+func (q *Queue) RemoveSchedules(ctx context.Context, ids ...string) (int, error) {
 	removed, err := q.client.store.RemoveSchedules(ctx, q.name, ids...)
 	n := 0
 	for _, was := range removed {
@@ -93,8 +93,8 @@ func scheduleInfo(r *storage.ScheduleRecord) (*ScheduleInfo, error) {
 	if s.Data == nil {
 		s.Data = json.RawMessage("{}")
 	}
-	if r.Slot != (time.Time{}) {
-		s.Next = NextRun{JobID: fmt.Sprintf("repeat:%s:%d", r.ID, r.Slot.UnixMilli()), At: r.Slot}
+	if r.NextRun != (time.Time{}) {
+		s.Next = NextRun{JobID: fmt.Sprintf("repeat:%s:%d", r.ID, r.NextRun.UnixMilli()), At: r.NextRun}
 	}
 	return s, nil
 }

@@ -42,7 +42,7 @@ func NewScheduleSet(owner string, list ...DeclaredSchedule) *ScheduleSet {
 
 // Declare makes a schedule of the task's jobs for a set. The payload is asked
 // for each time that the set is stored; nil: the zero value.
-func (t *Task[P, R]) Declare(id string, spec ScheduleSpec, payload func() (P, error), opts ...Option) DeclaredSchedule {
+func (t *Task[P, R]) DeclareSchedule(id string, spec ScheduleSpec, payload func() (P, error), opts ...Option) DeclaredSchedule {
 	d := DeclaredSchedule{id: id}
 	if t.spec.Queue != nil { // otherwise the task has an error
 		d.queue = t.spec.Queue.Name
@@ -55,7 +55,7 @@ func (t *Task[P, R]) Declare(id string, spec ScheduleSpec, payload func() (P, er
 				return Schedule{ID: id, Spec: spec, Name: t.spec.Name, err: fmt.Errorf("payload: %w", err)}
 			}
 		}
-		return t.Schedule(id, spec, p, opts...)
+		return t.NewSchedule(id, spec, p, opts...)
 	}
 	return d
 }
@@ -64,7 +64,7 @@ func (t *Task[P, R]) Declare(id string, spec ScheduleSpec, payload func() (P, er
 // that a program starts, by any number of processes: a schedule that is stored
 // already just so is left as it is, with its next job, its phase, and what was
 // counted for its limit. One that differs, or whose next job is missing, is
-// stored anew as Queue.Schedule does, whoever stored it before.
+// stored anew as Queue.UpsertSchedule does, whoever stored it before.
 //
 // All are checked first: when one is wrong nothing is stored, and the error names
 // all that is wrong. Then they are stored, those of a queue in one step. When that
@@ -93,7 +93,7 @@ func (s *ScheduleSet) Ensure(ctx context.Context, c *Client) error {
 
 // Prune removes the schedules that an earlier version of the program stored by
 // Ensure, on any queue, and that are not in the set any more. Each goes with its
-// next job as long as that is delayed, as with Queue.Unschedule. What somebody
+// next job as long as that is delayed, as with Queue.RemoveSchedules. What somebody
 // else stored is left, also under an id that once was in the set.
 //
 // A process of the earlier version that starts later stores its schedules

@@ -21,7 +21,7 @@ const owner = "example.com/app/tasks"
 
 // declare makes a schedule of greetings.
 func (k *scheduleKit) declare(id string, spec ScheduleSpec, name string, opts ...Option) DeclaredSchedule {
-	return k.task.Declare(id, spec, func() (greet, error) { return greet{Name: name}, nil }, opts...)
+	return k.task.DeclareSchedule(id, spec, func() (greet, error) { return greet{Name: name}, nil }, opts...)
 }
 
 // ensure stores a set of schedules.
@@ -188,9 +188,9 @@ func TestEnsureChecksAllFirst(t *testing.T) {
 	err := NewScheduleSet(owner,
 		k.declare("good", hourly, "x"),
 		k.declare("bad", ScheduleSpec{Cron: "61 * * * *"}, "x"),
-		other.Declare("fails", hourly, func() (greet, error) { return greet{}, fails }),
-		other.Declare("delayed", hourly, nil, Delay(time.Second)),
-		broken.Declare("of-no-queue", hourly, nil),
+		other.DeclareSchedule("fails", hourly, func() (greet, error) { return greet{}, fails }),
+		other.DeclareSchedule("delayed", hourly, nil, Delay(time.Second)),
+		broken.DeclareSchedule("of-no-queue", hourly, nil),
 		k.declare("good", interval, "x"),
 	).Ensure(k.ctx, k.client)
 	require.ErrorIs(t, err, fails)
@@ -224,7 +224,7 @@ func TestEnsureTellsWhatIsRefused(t *testing.T) {
 	t.Parallel()
 	k := newScheduleKit(t)
 	rdb := k.server.Client(t)
-	for i := range slotTries + 1 { // jobs that have the ids of the next ones
+	for i := range runTries + 1 { // jobs that have the ids of the next ones
 		id := fmt.Sprintf("repeat:taken:%d", noon.Add(time.Duration(i+1)*time.Hour).UnixMilli())
 		require.NoError(t, rdb.HSet(k.ctx, "bull:greetings:"+id, "name", "greet", "data", "{}", "opts", "{}").Err())
 	}
@@ -267,7 +267,7 @@ func TestPruneRemovesWhatIsNotDeclaredAnyMore(t *testing.T) {
 	t.Parallel()
 	k := newScheduleKit(t)
 	moved := NewTask[greet, None](Spec{Queue: &QueueSpec{Name: "an old queue"}, Name: "moved"}, nil)
-	old := []DeclaredSchedule{k.declare("stays", hourly, "x"), k.declare("goes", hourly, "x"), k.declare("taken", hourly, "x"), moved.Declare("moves", hourly, nil)}
+	old := []DeclaredSchedule{k.declare("stays", hourly, "x"), k.declare("goes", hourly, "x"), k.declare("taken", hourly, "x"), moved.DeclareSchedule("moves", hourly, nil)}
 	k.ensure(old...)
 	require.Empty(t, k.prune(owner, old...))
 	k.schedule("by hand", hourly, "x")
@@ -360,15 +360,15 @@ func TestObliterateForgetsOwners(t *testing.T) {
 	t.Parallel()
 	k := newScheduleKit(t)
 	other := NewTask[greet, None](Spec{Queue: &QueueSpec{Name: "greetings2"}, Name: "other"}, nil)
-	k.ensure(k.declare("s", hourly, "x"), other.Declare("s", hourly, nil))
-	require.NoError(t, k.q.Obliterate(k.ctx, false))
+	k.ensure(k.declare("s", hourly, "x"), other.DeclareSchedule("s", hourly, nil))
+	require.NoError(t, k.q.Obliterate(k.ctx))
 	for key, e := range k.sound() {
 		require.False(t, strings.HasPrefix(key, "bull:greetings:"), key)
 		if key == "bull::gen:schedules" {
 			require.Equal(t, []string{"greetings2:" + owner}, e.Set)
 		}
 	}
-	require.NoError(t, k.client.Queue("greetings2").Obliterate(k.ctx, false))
+	require.NoError(t, k.client.Queue("greetings2").Obliterate(k.ctx))
 	require.Empty(t, k.sound())
 	k.ensure(k.declare("s", hourly, "x"))
 	require.Equal(t, []ScheduleRef{{"greetings", "s"}}, k.prune(owner))

@@ -9,7 +9,7 @@ import (
 )
 
 // slotTries is how many times of a pattern are tried whose jobs exist already.
-const slotTries = 100
+const runTries = 100
 
 // scheduleBatch is some schedules of one queue, ready to be stored.
 type scheduleBatch struct {
@@ -58,9 +58,9 @@ func (b *scheduleBatch) store(ctx context.Context, c *Client) (runs []NextRun, r
 		}
 		var again []int
 		for k, i := range open {
-			runs[i], refused[i] = NextRun{out[k].ID, out[k].Slot}, out[k].Err
-			if errors.Is(refused[i], storage.ErrSlotTaken) && b.crons[i] != nil && try < slotTries {
-				if b.list[i].Slot, refused[i] = b.crons[i].next(b.list[i].Slot); refused[i] == nil {
+			runs[i], refused[i] = NextRun{out[k].ID, out[k].NextRun}, out[k].Err
+			if errors.Is(refused[i], storage.ErrRunTaken) && b.crons[i] != nil && try < runTries {
+				if b.list[i].NextRun, refused[i] = b.crons[i].next(b.list[i].NextRun); refused[i] == nil {
 					again = append(again, i)
 				}
 			}

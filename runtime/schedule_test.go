@@ -47,14 +47,14 @@ func newScheduleKitAt(t *testing.T, s *testredis.Server) *scheduleKit {
 // schedule stores a schedule of greetings.
 func (k *scheduleKit) schedule(id string, s ScheduleSpec, name string, opts ...Option) NextRun {
 	k.Helper()
-	run, err := k.q.Schedule(k.ctx, id, s, "greet", greet{Name: name}, opts...)
+	run, err := k.q.UpsertSchedule(k.ctx, id, s, "greet", greet{Name: name}, opts...)
 	require.NoError(k, err)
 	return run
 }
 
 func (k *scheduleKit) info(id string) *ScheduleInfo {
 	k.Helper()
-	s, err := k.q.ScheduleOf(k.ctx, id)
+	s, err := k.q.Schedule(k.ctx, id)
 	require.NoError(k, err)
 	return s
 }
@@ -123,7 +123,7 @@ func TestScheduleRefusesAllAtOnce(t *testing.T) {
 	t.Parallel()
 	k := newScheduleKit(t)
 	good := Schedule{ID: "good", Spec: ScheduleSpec{Every: time.Hour}, Name: "greet"}
-	_, err := k.q.ScheduleAll(k.ctx, []Schedule{
+	_, err := k.q.UpsertSchedules(k.ctx, []Schedule{
 		good,
 		{Spec: ScheduleSpec{Every: time.Hour}, Name: "greet"},
 		{ID: "a:1700000000000", Spec: ScheduleSpec{Every: time.Hour}, Name: "greet"},
@@ -143,9 +143,9 @@ func TestScheduleRefusesAllAtOnce(t *testing.T) {
 	n, err := k.q.CountSchedules(k.ctx)
 	require.NoError(t, err)
 	require.Zero(t, n)
-	_, err = k.client.Queue("a:b").Schedule(k.ctx, "x", ScheduleSpec{Every: time.Hour}, "greet", nil)
+	_, err = k.client.Queue("a:b").UpsertSchedule(k.ctx, "x", ScheduleSpec{Every: time.Hour}, "greet", nil)
 	require.ErrorContains(t, err, "colon")
-	runs, err := k.q.ScheduleAll(k.ctx, nil)
+	runs, err := k.q.UpsertSchedules(k.ctx, nil)
 	require.NoError(t, err)
 	require.Empty(t, runs)
 }
@@ -185,20 +185,20 @@ func TestC091EverythingIsReadBack(t *testing.T) {
 	require.Equal(t, "half", list[0].ID)
 
 	job := k.record(run.JobID)
-	require.Equal(t, "weekly", job.Scheduler)
+	require.Equal(t, "weekly", job.ScheduleID)
 	require.Equal(t, 3, job.Priority)
 	require.JSONEq(t, `{"attempts":2,"priority":3,"timestamp":1748865600000,"repeatJobKey":"weekly","jobId":"repeat:weekly:1749452400000",
 		"delay":586800000,"prevMillis":1749452400000,
 		"repeat":{"count":1,"pattern":"0 9 * * MON","tz":"Europe/Rome","limit":7,"startDate":1748869200000,"endDate":1751457600000}}`, string(job.Opts))
 
-	_, err = k.q.ScheduleOf(k.ctx, "none")
+	_, err = k.q.Schedule(k.ctx, "none")
 	require.ErrorIs(t, err, ErrScheduleNotFound)
 	require.ErrorContains(t, err, `"none"`)
-	n, err := k.q.Unschedule(k.ctx, "weekly", "none", "now")
+	n, err := k.q.RemoveSchedules(k.ctx, "weekly", "none", "now")
 	require.NoError(t, err)
 	require.Equal(t, 2, n)
 	require.Equal(t, map[State]int{StateDelayed: 1, StateWaiting: 1}, k.counts(), "a job that waits for a worker is left, and one that is delayed is not")
-	_, err = k.q.ScheduleOf(k.ctx, "weekly")
+	_, err = k.q.Schedule(k.ctx, "weekly")
 	require.ErrorIs(t, err, ErrScheduleNotFound)
 }
 
@@ -216,10 +216,10 @@ func TestC047ZoneIsStored(t *testing.T) {
 	taken := map[string]string{}
 	for range 2 {
 		j := k.take()
-		taken[j.Scheduler] = k.info(j.Scheduler).Next.At.UTC().Format(time.DateTime)
+		taken[j.ScheduleID] = k.info(j.ScheduleID).Next.At.UTC().Format(time.DateTime)
 	}
 	require.Equal(t, map[string]string{"plain": "2025-06-04 09:00:00", "berlin": "2025-06-04 07:00:00"}, taken)
-	_, err := k.q.Schedule(k.ctx, "mars", ScheduleSpec{Cron: "0 9 * * *", TZ: "Mars/Base"}, "greet", nil)
+	_, err := k.q.UpsertSchedule(k.ctx, "mars", ScheduleSpec{Cron: "0 9 * * *", TZ: "Mars/Base"}, "greet", nil)
 	require.ErrorContains(t, err, "Mars/Base")
 	k.schedule("weekdays", ScheduleSpec{Cron: "@weekdays"}, "x")
 	require.Equal(t, "0 0 * * 1-5", k.info("weekdays").Spec.Cron, "5.x peers do not know the name")
@@ -355,7 +355,7 @@ func TestUpsertsAtOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 20 {
 		all.Go(func() {
-			_, err := k.q.Schedule(k.ctx, "s", ScheduleSpec{Cron: "0 * * * *"}, "greet", greet{Name: fmt.Sprint(i)})
+			_, err := k.q.UpsertSchedule(k.ctx, "s", ScheduleSpec{Cron: "0 * * * *"}, "greet", greet{Name: fmt.Sprint(i)})
 			require.NoError(t, err)
 		})
 	}
@@ -374,7 +374,7 @@ func TestRemovalDuringARun(t *testing.T) {
 	k.schedule("s", ScheduleSpec{Every: time.Minute}, "x")
 	j := k.take()
 	require.Equal(t, map[State]int{StateActive: 1, StateDelayed: 1}, k.counts())
-	n, err := k.q.Unschedule(k.ctx, "s")
+	n, err := k.q.RemoveSchedules(k.ctx, "s")
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	require.Equal(t, map[State]int{StateActive: 1}, k.counts())
@@ -411,9 +411,9 @@ func TestC091LimitAndEnd(t *testing.T) {
 	k := newScheduleKit(t)
 	run := k.schedule("s", ScheduleSpec{Cron: "* * * * * *", Start: noon.Add(5 * time.Second)}, "x")
 	require.Equal(t, noon.Add(6*time.Second).UnixMilli(), run.At.UnixMilli())
-	_, err := k.q.Schedule(k.ctx, "i", ScheduleSpec{Every: time.Hour, Offset: time.Minute, End: noon.Add(time.Second)}, "greet", nil)
+	_, err := k.q.UpsertSchedule(k.ctx, "i", ScheduleSpec{Every: time.Hour, Offset: time.Minute, End: noon.Add(time.Second)}, "greet", nil)
 	require.ErrorIs(t, err, ErrScheduleEnded)
-	_, err = k.q.ScheduleOf(k.ctx, "i")
+	_, err = k.q.Schedule(k.ctx, "i")
 	require.ErrorIs(t, err, ErrScheduleNotFound)
 }
 
@@ -446,15 +446,15 @@ func TestC097OnlyTheCurrentJobMakesTheNext(t *testing.T) {
 	require.NoError(t, err)
 	_, err = k.q.Clean(k.ctx, StateDelayed, 0, 0)
 	require.NoError(t, err)
-	require.NoError(t, k.q.Drain(k.ctx, true))
+	require.NoError(t, k.q.Drain(k.ctx, WithDelayed()))
 	require.Equal(t, map[State]int{StateDelayed: 1}, k.counts(), "the next job is spared")
-	err = k.q.Remove(k.ctx, k.info("s").Next.JobID, false)
+	err = k.q.Remove(k.ctx, k.info("s").Next.JobID)
 	require.ErrorIs(t, err, ErrScheduled)
 	k.forward(time.Minute)
 	k.finish(k.take(), nil)
 	require.Equal(t, map[State]int{StateCompleted: 1, StateDelayed: 1}, k.counts())
 
-	require.NoError(t, k.q.Obliterate(k.ctx, false))
+	require.NoError(t, k.q.Obliterate(k.ctx))
 	n, err := k.q.CountSchedules(k.ctx)
 	require.NoError(t, err)
 	require.Zero(t, n)
@@ -507,12 +507,12 @@ func TestTakenTimes(t *testing.T) {
 func TestTaskSchedule(t *testing.T) {
 	t.Parallel()
 	k := newScheduleKit(t)
-	typed := NewTask[greet, greeting](Spec{Queue: k.queue, Name: "greet", Attempts: 4}, func(p *greet) Keys {
-		return Keys{JobID: p.Name, Dedup: p.Name, Delay: time.Hour, Priority: 2}
+	typed := NewTask[greet, greeting](Spec{Queue: k.queue, Name: "greet", Attempts: 4}, func(p *greet) PayloadOptions {
+		return PayloadOptions{JobID: p.Name, Dedup: p.Name, Delay: time.Hour, Priority: 2}
 	})
-	runs, err := k.q.ScheduleAll(k.ctx, []Schedule{
-		typed.Schedule("a", ScheduleSpec{Cron: "@hourly"}, greet{Name: "ann"}),
-		typed.Schedule("b", ScheduleSpec{Every: time.Hour}, greet{Name: "bob"}, Attempts(1)),
+	runs, err := k.q.UpsertSchedules(k.ctx, []Schedule{
+		typed.NewSchedule("a", ScheduleSpec{Cron: "@hourly"}, greet{Name: "ann"}),
+		typed.NewSchedule("b", ScheduleSpec{Every: time.Hour}, greet{Name: "bob"}, Attempts(1)),
 	})
 	require.NoError(t, err)
 	require.Equal(t, "ann", k.dataOf(runs[0].JobID))
@@ -520,7 +520,7 @@ func TestTaskSchedule(t *testing.T) {
 	require.Equal(t, 2, k.record(runs[0].JobID).Priority)
 	require.Equal(t, 1, k.info("b").Options.Attempts)
 	require.Equal(t, StatePrioritized, k.state(runs[1].JobID), "the payload's delay does not count")
-	_, err = k.q.ScheduleAll(k.ctx, []Schedule{NewTask[greet, greeting](Spec{Queue: k.queue}, nil).Schedule("c", ScheduleSpec{Every: time.Hour}, greet{})})
+	_, err = k.q.UpsertSchedules(k.ctx, []Schedule{NewTask[greet, greeting](Spec{Queue: k.queue}, nil).NewSchedule("c", ScheduleSpec{Every: time.Hour}, greet{})})
 	require.ErrorContains(t, err, "name of a task must not be empty")
 }
 
@@ -540,7 +540,7 @@ func TestSchedulesRun(t *testing.T) {
 			k := newKit(t, server(t))
 			q := k.client.Queue("greetings")
 			seen := &recorder{}
-			_, err := q.Schedule(k.ctx, "fast", ScheduleSpec{Every: 40 * time.Millisecond, Limit: 5}, "greet", greet{Name: "ann"})
+			_, err := q.UpsertSchedule(k.ctx, "fast", ScheduleSpec{Every: 40 * time.Millisecond, Limit: 5}, "greet", greet{Name: "ann"})
 			require.NoError(t, err)
 			k.worker(func(_ context.Context, j *Job[greet]) (greeting, error) {
 				seen.note(j.ID + " " + j.Data.Name)

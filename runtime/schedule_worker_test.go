@@ -35,7 +35,7 @@ func TestC041AdvancesWhenTaken(t *testing.T) {
 		<-release
 		return greeting{}, nil
 	}, Concurrency(5))
-	_, err := q.Schedule(k.ctx, "s", ScheduleSpec{Every: 50 * time.Millisecond}, "greet", greet{Name: "x"})
+	_, err := q.UpsertSchedule(k.ctx, "s", ScheduleSpec{Every: 50 * time.Millisecond}, "greet", greet{Name: "x"})
 	require.NoError(t, err)
 	k.until("five handlers at once, none of which has ended", func() bool { return len(started.all()) == 5 })
 	close(release)
@@ -58,11 +58,11 @@ func TestC041FailuresDoNotStopIt(t *testing.T) {
 		runs.note(fmt.Sprint(j.ID, " ", j.Attempt))
 		return greeting{}, errors.New("always")
 	})
-	_, err := q.Schedule(k.ctx, "s", ScheduleSpec{Every: 30 * time.Millisecond, Limit: 4}, "greet", greet{Name: "x"}, Attempts(2))
+	_, err := q.UpsertSchedule(k.ctx, "s", ScheduleSpec{Every: 30 * time.Millisecond, Limit: 4}, "greet", greet{Name: "x"}, Attempts(2))
 	require.NoError(t, err)
 	k.settled(map[State]int{StateFailed: 4})
 	require.Len(t, runs.all(), 8)
-	s, err := q.ScheduleOf(k.ctx, "s")
+	s, err := q.Schedule(k.ctx, "s")
 	require.NoError(t, err)
 	require.Equal(t, 4, s.Iterations, "retries make no further jobs")
 }
@@ -74,15 +74,15 @@ func TestC045NoGhosts(t *testing.T) {
 	every := ScheduleSpec{Every: 10 * time.Millisecond}
 	for name, store := range map[string]func(*kit, int) error{
 		"by hand": func(k *kit, _ int) error {
-			_, err := k.client.Queue("greetings").Schedule(k.ctx, "s", every, "greet", greet{Name: "x"}, KeepCompleted(KeepNone()))
+			_, err := k.client.Queue("greetings").UpsertSchedule(k.ctx, "s", every, "greet", greet{Name: "x"}, KeepCompleted(KeepNone()))
 			return err
 		},
 		"ensured": func(k *kit, _ int) error {
-			d := k.task.Declare("s", every, func() (greet, error) { return greet{Name: "x"}, nil }, KeepCompleted(KeepNone()))
+			d := k.task.DeclareSchedule("s", every, func() (greet, error) { return greet{Name: "x"}, nil }, KeepCompleted(KeepNone()))
 			return NewScheduleSet(owner, d).Ensure(k.ctx, k.client)
 		},
 		"ensured, changed each time": func(k *kit, n int) error {
-			d := k.task.Declare("s", every, func() (greet, error) { return greet{Name: "x", Fail: n % 2}, nil }, KeepCompleted(KeepNone()))
+			d := k.task.DeclareSchedule("s", every, func() (greet, error) { return greet{Name: "x", Fail: n % 2}, nil }, KeepCompleted(KeepNone()))
 			return NewScheduleSet(owner, d).Ensure(k.ctx, k.client)
 		},
 	} {
@@ -109,7 +109,7 @@ func TestC045NoGhosts(t *testing.T) {
 					}
 				}
 			}
-			_, err := k.client.Queue("greetings").Unschedule(k.ctx, "s")
+			_, err := k.client.Queue("greetings").RemoveSchedules(k.ctx, "s")
 			require.NoError(t, err)
 			close(stored)
 			k.settled(map[State]int{})
@@ -300,7 +300,7 @@ func TestAdvancingIsTriedAgain(t *testing.T) {
 	require.NoError(t, err)
 	problems := &recorder{}
 	k.worker(hello, WithHooks(Hooks{Error: func(err error) { problems.note(err.Error()) }}))
-	_, err = k.client.Queue("greetings").Schedule(k.ctx, "s", ScheduleSpec{Every: time.Hour}, "greet", greet{Name: "x"})
+	_, err = k.client.Queue("greetings").UpsertSchedule(k.ctx, "s", ScheduleSpec{Every: time.Hour}, "greet", greet{Name: "x"})
 	require.NoError(t, err)
 	k.settled(map[State]int{StateCompleted: 1, StateDelayed: 1})
 	require.EqualValues(t, 3, flaky.calls.Load())
@@ -322,7 +322,7 @@ func TestAScheduleOutlivesAnOutageThatIsLongerThanALock(t *testing.T) {
 		ran.note(job.ID)
 		return hello(ctx, job)
 	}, LockDuration(time.Second), setBackTime(10*time.Millisecond), WithHooks(Hooks{Error: func(err error) { problems.note(err.Error()) }}))
-	run, err := k.client.Queue("greetings").Schedule(k.ctx, "s", ScheduleSpec{Every: time.Hour}, "greet", greet{Name: "x"})
+	run, err := k.client.Queue("greetings").UpsertSchedule(k.ctx, "s", ScheduleSpec{Every: time.Hour}, "greet", greet{Name: "x"})
 	require.NoError(t, err)
 	k.until("it was taken again", func() bool { return k.record(run.JobID).AttemptsStarted > 1 })
 	require.Empty(t, ran.all(), "it would have run without a next one")
@@ -356,7 +356,7 @@ func TestAdvancingAJobThatIsLost(t *testing.T) {
 		ran.note(j.ID)
 		return greeting{}, nil
 	}, LockDuration(time.Second), WithHooks(Hooks{LockLost: func(j *ActiveJob) { lost.note(j.ID) }}))
-	_, err = client.Queue("greetings").Schedule(k.ctx, "s", ScheduleSpec{Every: time.Hour}, "greet", greet{Name: "x"})
+	_, err = client.Queue("greetings").UpsertSchedule(k.ctx, "s", ScheduleSpec{Every: time.Hour}, "greet", greet{Name: "x"})
 	require.NoError(t, err)
 	k.until("the lock is found lost", func() bool { return len(lost.all()) > 0 })
 	require.Empty(t, ran.all())
@@ -368,7 +368,7 @@ func TestManualAdvancesSchedules(t *testing.T) {
 	k := newScheduleKit(t)
 	k.schedule("s", ScheduleSpec{Every: time.Hour}, "x")
 	j := k.take()
-	require.Equal(t, "s", j.Scheduler)
+	require.Equal(t, "s", j.ScheduleID)
 	require.Equal(t, map[State]int{StateActive: 1, StateDelayed: 1}, k.counts())
 	require.True(t, json.Valid(j.Record().Opts))
 }

@@ -12,29 +12,29 @@ import (
 // slots. When all have work, each worker gets slots by its weight; what some do
 // not need, others use.
 //
-//	s, err := bullmq.NewServer(100)
+//	s, err := bullmq.NewWorkerPool(100)
 //	err = s.Add(emails, 3)
 //	err = s.Add(reports, 1)
 //	err = s.Run(ctx)
-type Server struct {
+type WorkerPool struct {
 	pool    *pool
 	mu      sync.Mutex
 	workers []*Worker
 	running bool
 }
 
-// NewServer returns a server that runs at most so many jobs at once, at least 1.
-func NewServer(slots int) (*Server, error) {
+// NewWorkerPool returns a server that runs at most so many jobs at once, at least 1.
+func NewWorkerPool(slots int) (*WorkerPool, error) {
 	if slots < 1 {
 		return nil, storage.Invalid("bullmq: a server needs at least 1 slot, not %d", slots)
 	}
-	return &Server{pool: &pool{slots: slots}}, nil
+	return &WorkerPool{pool: &pool{slots: slots}}, nil
 }
 
 // Add adds a worker that was not started, with a weight of at least 1. The
 // worker's own concurrency is a bound for it within the pool: without
 // Concurrency in its options or its queue's declaration, the pool is the bound.
-func (s *Server) Add(w *Worker, weight int) error {
+func (s *WorkerPool) Add(w *Worker, weight int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var p problems
@@ -79,7 +79,7 @@ func (w *Worker) join(p *pool, weight int) error {
 
 // Run starts all workers and runs until ctx ends, as Worker.Run does for one.
 // When one cannot be started, none is.
-func (s *Server) Run(ctx context.Context) error {
+func (s *WorkerPool) Run(ctx context.Context) error {
 	s.mu.Lock()
 	workers, again := s.workers, s.running
 	s.running = true

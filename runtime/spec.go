@@ -124,7 +124,7 @@ func (s *Spec) options() Options {
 }
 
 // Keys are the options of one job that come from its payload.
-type Keys struct {
+type PayloadOptions struct {
 	// JobID is the custom id; empty: the queue numbers the job.
 	JobID string
 	// Dedup is the deduplication id, see DedupKey; empty: none.
@@ -200,8 +200,8 @@ type Dedup struct {
 	// Replace lets an add take the place of a job that is still delayed; with
 	// TTL, Extend and a delay: "debounce".
 	Replace bool
-	// KeepLast remembers the last add made while the holder runs, and runs it afterwards.
-	KeepLast bool
+	// KeepLastIfActive remembers the last add made while the holder runs, and runs it afterwards.
+	KeepLastIfActive bool
 	// Reschedule moves a delayed holder to the delay of the add that yields. 5.x peers do not know it.
 	Reschedule bool
 }

@@ -38,7 +38,7 @@ func Step[T any](ctx context.Context, job AnyJob, name string, do func(context.C
 		return result, Unrecoverable(storage.Invalid("a step needs a name"))
 	}
 	if kept, ok := j.step(name); ok {
-		kept, err := j.code.decode(kept, Coded{j.Queue, j.Name, PartStep})
+		kept, err := j.code.decode(kept, CodecInfo{j.Queue, j.Name, PartStep})
 		if err == nil {
 			err = decodeValue(kept, &result)
 		}
@@ -60,7 +60,7 @@ func Step[T any](ctx context.Context, job AnyJob, name string, do func(context.C
 	text, err := j.encoding(func() ([]byte, error) {
 		text, err := encodeJSON(result)
 		if err == nil {
-			text, err = j.code.encode(text, Coded{j.Queue, j.Name, PartStep})
+			text, err = j.code.encode(text, CodecInfo{j.Queue, j.Name, PartStep})
 		}
 		return text, err
 	})

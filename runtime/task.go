@@ -19,7 +19,7 @@ import (
 // annotated struct; without the generator a program does it by hand.
 type Task[P, R any] struct {
 	spec Spec
-	keys func(*P) Keys
+	keys func(*P) PayloadOptions
 	base Options
 	opts []byte // base as stored, for jobs that change nothing
 	code *coder // of payloads and results, or nil
@@ -35,7 +35,7 @@ type Task[P, R any] struct {
 // payloads; nil: there are none. What is wrong with the declaration is
 // reported by each use of the task, and by Err: declaring one neither panics
 // nor does anything.
-func NewTask[P, R any](s Spec, keys func(*P) Keys) *Task[P, R] {
+func NewTask[P, R any](s Spec, keys func(*P) PayloadOptions) *Task[P, R] {
 	s.Slots = withCoders(s.Slots)
 	t := &Task[P, R]{spec: s, keys: keys, code: newCoder(s.Codec), err: s.validate((*P)(nil))}
 	if t.err != nil {
@@ -75,7 +75,7 @@ func (t *Task[P, R]) Spec() Spec { return t.spec }
 //
 // An error that is ErrUncertain says that the job may have been added; with a
 // custom id it is safe to add it again. All other errors say that it was not.
-func (t *Task[P, R]) Add(ctx context.Context, c *Client, p P, opts ...AddOption) (*Handle[R], error) {
+func (t *Task[P, R]) Add(ctx context.Context, c *Client, p P, opts ...AddOption) (*JobHandle[R], error) {
 	if err := t.usable(c); err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (t *Task[P, R]) Add(ctx context.Context, c *Client, p P, opts ...AddOption)
 // payloads are checked first: when one is refused, nothing is added. When the
 // storage refuses some, or jobs of another task have their ids (ErrOtherTask),
 // the error is a *BulkError and their handles are nil.
-func (t *Task[P, R]) AddMany(ctx context.Context, c *Client, ps []P, opts ...Option) ([]*Handle[R], error) {
+func (t *Task[P, R]) AddMany(ctx context.Context, c *Client, ps []P, opts ...Option) ([]*JobHandle[R], error) {
 	if err := t.usable(c); err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func (t *Task[P, R]) AddMany(ctx context.Context, c *Client, ps []P, opts ...Opt
 		return nil, nil
 	}
 	added, err := c.add(ctx, t.spec.Queue.Name, jobs)
-	handles := make([]*Handle[R], len(added))
+	handles := make([]*JobHandle[R], len(added))
 	for i, a := range added {
 		if a.Err == nil {
 			handles[i], added[i].Err = t.handle(c, a)
@@ -133,10 +133,10 @@ func (t *Task[P, R]) AddMany(ctx context.Context, c *Client, ps []P, opts ...Opt
 	return handles, t.wrap(err)
 }
 
-// HandleOf returns a handle of a job whose id was kept. It does not look
+// JobHandle returns a handle of a job whose id was kept. It does not look
 // whether there is such a job: Handle.Result does, and whether it is of the task.
-func (t *Task[P, R]) HandleOf(c *Client, id string) *Handle[R] {
-	h := &Handle[R]{ID: id, Queue: t.spec.Queue.Name, client: c, code: t.code}
+func (t *Task[P, R]) JobHandle(c *Client, id string) *JobHandle[R] {
+	h := &JobHandle[R]{ID: id, Queue: t.spec.Queue.Name, client: c, code: t.code}
 	h.belongs = func(ctx context.Context) error {
 		record, err := c.Queue(h.Queue).Job(ctx, h.ID)
 		if err != nil {
@@ -189,7 +189,7 @@ func (t *Task[P, R]) DecodeRecord(r *Record) (P, error) {
 }
 
 func (t *Task[P, R]) decode(r *Record, data *P) error {
-	text, err := t.code.decode(r.Data, Coded{t.spec.Queue.Name, r.Name, PartData})
+	text, err := t.code.decode(r.Data, CodecInfo{t.spec.Queue.Name, r.Name, PartData})
 	if err != nil {
 		return malformed("payload of task %q, job %q: %w", t.spec.Name, r.ID, err)
 	}
@@ -271,7 +271,7 @@ func (t *Task[P, R]) newJob(c *Client, p *P, opts []AddOption, now time.Time) (s
 func (t *Task[P, R]) encode(p *P) ([]byte, error) {
 	data, err := encodeJSON(p)
 	if err == nil {
-		data, err = t.code.encode(data, Coded{t.spec.Queue.Name, t.spec.Name, PartData})
+		data, err = t.code.encode(data, CodecInfo{t.spec.Queue.Name, t.spec.Name, PartData})
 	}
 	if err != nil {
 		return nil, fmt.Errorf("payload: %w", err)
@@ -284,7 +284,7 @@ func (t *Task[P, R]) applyKeys(o *Options, p *P) error {
 	if t.keys == nil {
 		return nil
 	}
-	var k Keys
+	var k PayloadOptions
 	if err := guard.Call("the function that makes options of the payload", func() error { k = t.keys(p); return nil }); err != nil {
 		return err
 	}
@@ -298,11 +298,11 @@ func (t *Task[P, R]) applyKeys(o *Options, p *P) error {
 }
 
 // handle is the handle of a job that was added or was there already.
-func (t *Task[P, R]) handle(c *Client, a storage.Added) (*Handle[R], error) {
+func (t *Task[P, R]) handle(c *Client, a storage.Added) (*JobHandle[R], error) {
 	if err := t.spec.owns(a.ID, a.Name); err != nil && !t.anyName {
 		return nil, fmt.Errorf("nothing was added: %w", err)
 	}
-	return &Handle[R]{ID: a.ID, Queue: t.spec.Queue.Name, Existing: a.Existing, client: c, code: t.code}, nil
+	return &JobHandle[R]{ID: a.ID, Queue: t.spec.Queue.Name, Existing: a.Existing, client: c, code: t.code}, nil
 }
 
 func (t *Task[P, R]) usable(c *Client) error {

@@ -59,7 +59,7 @@ var mailTask = bullmq.NewTask[mail, string](bullmq.Spec{
 		bullmq.UpgradeFrom("mail", upgradeMail),
 		bullmq.UpgradeFrom("mail-0", bullmq.NoError(func(user string) mail { return mail{UserID: user} })),
 	},
-}, func(p *mail) bullmq.Keys { return bullmq.Keys{Group: p.UserID} })
+}, func(p *mail) bullmq.PayloadOptions { return bullmq.PayloadOptions{Group: p.UserID} })
 
 func sendMail(_ context.Context, job *bullmq.Job[mail]) (string, error) {
 	return job.Name + " to " + job.Data.UserID, nil
@@ -104,7 +104,7 @@ func TestJobsOfAnEarlierNameAreUpgraded(t *testing.T) {
 			return sendMail(ctx, job)
 		})
 	})
-	result, err := mailTask.HandleOf(env.Client, added.ID).Result(ctx)
+	result, err := mailTask.JobHandle(env.Client, added.ID).Result(ctx)
 	require.NoError(t, err)
 	require.Equal(t, "mail to id-ann", result)
 	require.EqualValues(t, 2, tries.Load())
@@ -178,7 +178,7 @@ func TestUpgradesThatFail(t *testing.T) {
 func TestDataOfAnUpgradedJobIsNotReplaced(t *testing.T) {
 	t.Parallel()
 	replace := func(ctx context.Context, job *bullmq.Job[mail]) (string, error) {
-		return "", job.SetData(ctx, mail{UserID: "new"})
+		return "", job.UpdateData(ctx, mail{UserID: "new"})
 	}
 	_, err := bullmqtest.WorkStored(t, mailTask, replace, "mail", mailV1{User: "ann"}, bullmq.Attempts(2))
 	require.ErrorContains(t, err, `it was upgraded from "mail"`)
@@ -203,7 +203,7 @@ func TestUpgradesByHand(t *testing.T) {
 	require.Equal(t, "mail", job.Name)
 	require.NoError(t, m.Finish(ctx, active, "done", nil))
 	require.NoError(t, m.Close())
-	result, err := mailTask.HandleOf(env.Client, added.ID).Result(ctx)
+	result, err := mailTask.JobHandle(env.Client, added.ID).Result(ctx)
 	require.NoError(t, err)
 	require.Equal(t, "done", result)
 }
@@ -220,7 +220,7 @@ func TestSchedulesOfAnEarlierName(t *testing.T) {
 			return text, err
 		})
 	})
-	_, err := env.Client.Queue("mails").Schedule(ctx, "hourly", bullmq.ScheduleSpec{Every: time.Hour}, "mail", mailV1{User: "ann"})
+	_, err := env.Client.Queue("mails").UpsertSchedule(ctx, "hourly", bullmq.ScheduleSpec{Every: time.Hour}, "mail", mailV1{User: "ann"})
 	require.NoError(t, err)
 	for range 2 {
 		require.Equal(t, "mail to id-ann", <-seen)
@@ -233,7 +233,7 @@ func TestGroupsOfUpgradedJobs(t *testing.T) {
 	t.Parallel()
 	env, ctx := bullmqtest.Start(t), soon(t)
 	q := env.Client.Queue("mails")
-	var handles []*bullmq.Handle[json.RawMessage]
+	var handles []*bullmq.JobHandle[json.RawMessage]
 	for range 2 {
 		h, err := q.Add(ctx, "mail", mailV1{User: "ann"})
 		require.NoError(t, err)

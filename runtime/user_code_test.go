@@ -92,7 +92,7 @@ func seams() map[string]seam {
 			return Hooks{Failed: func(j *ActiveJob, _ error, _ bool) { on(j) }}
 		})},
 		"hook Progress": {want: StateCompleted, handler: func(ctx context.Context, job *Job[greet], _ func()) (greeting, error) {
-			return greeting{}, job.Progress(ctx, 1)
+			return greeting{}, job.UpdateProgress(ctx, 1)
 		}, opts: hooks(func(on func(*ActiveJob)) Hooks { return Hooks{Progress: func(j *ActiveJob, _ []byte) { on(j) }} })},
 		"key of a group limit": {want: StateFailed, opts: func(bad func()) []WorkerOption {
 			return []WorkerOption{GroupLimit(100, time.Hour, func(j *ActiveJob) string { onlyBad(bad)(j); return "g" })}
@@ -100,16 +100,16 @@ func seams() map[string]seam {
 		"key function of the task, of a group": {want: StateFailed,
 			opts: func(func()) []WorkerOption { return []WorkerOption{GroupLimit(100, time.Hour, nil)} },
 			task: func(k *kit, bad func()) *Task[greet, greeting] {
-				return NewTask[greet, greeting](Spec{Queue: k.queue, Name: "greet"}, func(g *greet) Keys {
+				return NewTask[greet, greeting](Spec{Queue: k.queue, Name: "greet"}, func(g *greet) PayloadOptions {
 					if g.Fail == 1 {
 						bad()
 					}
-					return Keys{}
+					return PayloadOptions{}
 				})
 			}},
-		"backoff strategy": {want: StateFailed, handler: fails, add: []AddOption{Attempts(3), RetryBackoff(Backoff{Type: "own"})},
+		"backoff strategy": {want: StateFailed, handler: fails, add: []AddOption{Attempts(3), WithBackoff(Backoff{Type: "own"})},
 			opts: func(bad func()) []WorkerOption {
-				return []WorkerOption{WithBackoff("own", func(int, *ActiveJob, error) time.Duration { bad(); return 0 })}
+				return []WorkerOption{WithBackoffStrategy("own", func(int, *ActiveJob, error) time.Duration { bad(); return 0 })}
 			}},
 		"codec": {want: StateFailed, task: func(k *kit, bad func()) *Task[greet, greeting] {
 			return NewTask[greet, greeting](Spec{Queue: k.queue, Name: "greet", Codec: func() Codec { return rudeCodec{bad} }}, nil)
@@ -141,8 +141,8 @@ func (e *wrapsRude) Unwrap() error { return e.err }
 // rudeCodec does not return for the job "bad".
 type rudeCodec struct{ how func() }
 
-func (c rudeCodec) Encode(text []byte, _ Coded) ([]byte, error) { return text, nil }
-func (c rudeCodec) Decode(text []byte, of Coded) ([]byte, error) {
+func (c rudeCodec) Encode(text []byte, _ CodecInfo) ([]byte, error) { return text, nil }
+func (c rudeCodec) Decode(text []byte, of CodecInfo) ([]byte, error) {
 	var g greet
 	if json.Unmarshal(text, &g) == nil && g.Fail == 1 && of.Part == PartData {
 		c.how()
@@ -244,13 +244,13 @@ func TestAllHooksAreCalledWhateverTheyDo(t *testing.T) {
 func TestFunctionsOfAProducerBecomeErrors(t *testing.T) {
 	t.Parallel()
 	k := newKit(t, testredis.Any(t))
-	keys := NewTask[greet, greeting](Spec{Queue: k.queue, Name: "keys"}, func(*greet) Keys { panic("oh no") })
-	set := NewScheduleSet("o", k.task.Declare("s", ScheduleSpec{Every: time.Hour}, func() (greet, error) { panic("oh no") }))
+	keys := NewTask[greet, greeting](Spec{Queue: k.queue, Name: "keys"}, func(*greet) PayloadOptions { panic("oh no") })
+	set := NewScheduleSet("o", k.task.DeclareSchedule("s", ScheduleSpec{Every: time.Hour}, func() (greet, error) { panic("oh no") }))
 	for name, err := range map[string]error{
 		"Add":      second(keys.Add(k.ctx, k.client, greet{})),
 		"AddMany":  second(keys.AddMany(k.ctx, k.client, []greet{{}})),
 		"AddFlow":  second(k.client.AddFlows(k.ctx, keys.Node(greet{}))),
-		"Schedule": second(k.client.Queue("greetings").ScheduleAll(k.ctx, []Schedule{keys.Schedule("s", ScheduleSpec{Every: time.Hour}, greet{})})),
+		"Schedule": second(k.client.Queue("greetings").UpsertSchedules(k.ctx, []Schedule{keys.NewSchedule("s", ScheduleSpec{Every: time.Hour}, greet{})})),
 		"Ensure":   set.Ensure(k.ctx, k.client),
 	} {
 		require.ErrorContains(t, err, "panicked: oh no", name)

@@ -86,9 +86,11 @@ func NoStalledCheck() WorkerOption {
 	return workerOption(func(c *workerConfig) { c.noStalledCheck = true })
 }
 
-// MaxStarts fails a job that was started more often than n, whatever became of
+// MaxStartedAttempts fails a job that was started more often than n, whatever became of
 // the earlier runs; 0: no limit.
-func MaxStarts(n int) WorkerOption { return workerOption(func(c *workerConfig) { c.maxStarted = n }) }
+func MaxStartedAttempts(n int) WorkerOption {
+	return workerOption(func(c *workerConfig) { c.maxStarted = n })
+}
 
 // Limit is a rate limit for starting jobs: at most n in each window of per,
 // counted over all workers of the queue that have one. A limit set on the
@@ -120,9 +122,9 @@ func KeepFinished(completed, failed *Retention) WorkerOption {
 	return workerOption(func(c *workerConfig) { c.keepCompleted, c.keepFailed = completed, failed })
 }
 
-// WithBackoff registers a backoff strategy under the name that jobs have as
+// WithBackoffStrategy registers a backoff strategy under the name that jobs have as
 // their Backoff.Type.
-func WithBackoff(name string, s BackoffStrategy) WorkerOption {
+func WithBackoffStrategy(name string, s BackoffStrategy) WorkerOption {
 	return workerOption(func(c *workerConfig) { c.strategies[name] = s })
 }
 

@@ -46,7 +46,7 @@ func TestFailedAttemptsAreRetried(t *testing.T) {
 		}
 		return hello(ctx, job)
 	})
-	h := k.add("ann", Attempts(3), RetryBackoff(Fixed(20*time.Millisecond)))
+	h := k.add("ann", Attempts(3), WithBackoff(Fixed(20*time.Millisecond)))
 	require.Equal(t, 3, k.result(h).Attempt)
 	r := k.record(h.ID)
 	require.Equal(t, 3, r.AttemptsStarted)
@@ -165,7 +165,7 @@ func TestWorkerRefusesToStartWithoutAllHandlers(t *testing.T) {
 	}
 	_, err = bad.Add(k.ctx, k.client, greet{})
 	require.ErrorContains(t, err, "colon")
-	_, err = NewWorker(k.client, q, Concurrency(0), LockDuration(1), WorkerName("a b"), StalledCheck(0, -1), Limit(0, time.Second), MaxLimitDelay(0), WithBackoff("fixed", nil))
+	_, err = NewWorker(k.client, q, Concurrency(0), LockDuration(1), WorkerName("a b"), StalledCheck(0, -1), Limit(0, time.Second), MaxLimitDelay(0), WithBackoffStrategy("fixed", nil))
 	for _, word := range []string{"concurrency", "lock duration", "spaces", "stalled", "rate limit", "max limit delay", "backoff strategy"} {
 		require.ErrorContains(t, err, word)
 	}
@@ -232,15 +232,15 @@ func TestCustomBackoffAndMaxStarts(t *testing.T) {
 	k := newKit(t, testredis.Any(t))
 	var asked recorder
 	k.worker(func(context.Context, *Job[greet]) (greeting, error) { return greeting{}, errors.New("no") },
-		MaxStarts(3), WithBackoff("odd", func(attempt int, job *ActiveJob, err error) time.Duration {
+		MaxStartedAttempts(3), WithBackoffStrategy("odd", func(attempt int, job *ActiveJob, err error) time.Duration {
 			asked.note(fmt.Sprint(attempt, job.Name, err))
 			return time.Duration(attempt) * time.Millisecond
 		}))
-	h := k.add("a", Attempts(9), RetryBackoff(Backoff{Type: "odd"}))
+	h := k.add("a", Attempts(9), WithBackoff(Backoff{Type: "odd"}))
 	_, err := h.Result(k.ctx)
 	require.ErrorContains(t, err, "failed: no")
 	require.Equal(t, []string{"1greetno", "2greetno"}, asked.all())
-	_, err = k.add("b", Attempts(9), RetryBackoff(Backoff{Type: "unheard"})).Result(k.ctx)
+	_, err = k.add("b", Attempts(9), WithBackoff(Backoff{Type: "unheard"})).Result(k.ctx)
 	require.ErrorContains(t, err, `unknown backoff strategy "unheard"`)
 }
 
@@ -366,11 +366,11 @@ func TestProgressAndLogs(t *testing.T) {
 	k := newKit(t, testredis.Any(t))
 	late := make(chan *Job[greet], 1)
 	k.worker(func(ctx context.Context, job *Job[greet]) (greeting, error) {
-		require.NoError(t, job.Progress(ctx, map[string]int{"pct": 42}))
+		require.NoError(t, job.UpdateProgress(ctx, map[string]int{"pct": 42}))
 		for i := range 4 {
 			require.NoError(t, job.Log(ctx, fmt.Sprint("line ", i)))
 		}
-		require.NoError(t, job.SetData(ctx, greet{Name: "changed"}))
+		require.NoError(t, job.UpdateData(ctx, greet{Name: "changed"}))
 		require.Same(t, job.ActiveJob, JobFrom(ctx))
 		late <- job
 		return hello(ctx, job)
@@ -380,13 +380,13 @@ func TestProgressAndLogs(t *testing.T) {
 	r := k.record(h.ID)
 	require.JSONEq(t, `{"pct":42}`, string(r.Progress))
 	require.JSONEq(t, `{"name":"changed"}`, string(r.Data))
-	lines, total, err := k.client.Queue("greetings").Logs(k.ctx, h.ID, 0, -1, true)
+	lines, total, err := k.client.Queue("greetings").Logs(k.ctx, h.ID, 0, -1)
 	require.NoError(t, err)
 	require.Equal(t, []string{"line 2", "line 3"}, lines)
 	require.Equal(t, 2, total)
 	job := <-late
 	k.until("the job is gone from the worker", func() bool { return job.usable() != nil })
-	require.ErrorIs(t, job.Progress(k.ctx, 1), ErrLockLost)
+	require.ErrorIs(t, job.UpdateProgress(k.ctx, 1), ErrLockLost)
 	require.ErrorIs(t, job.Log(k.ctx, "x"), ErrLockLost)
 }
 

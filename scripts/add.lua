@@ -4,7 +4,7 @@
 -- ARGV: 1 base, 2 mode, 3 number of jobs (negative: one has a parent), 4 time (ms) of the jobs that have none of their own.
 --   Then runs of jobs that differ in nothing but data and id. Of each run: flags, name, options, and what its flags announce, in
 --   this order:
---   *: number of jobs (else 1) | t: time (ms) | d: delay (ms) | p: priority | P: parent's key, parent as JSON | s: scheduler id |
+--   *: number of jobs (else 1) | t: time (ms) | d: delay (ms) | p: priority | P: parent's key, parent as JSON | s: schedule id |
 --   D: deduplication id, its ttl (ms, 0: none), switches (e extend, r replace, k keep last, s reschedule).
 --   Flags without a value: i ids of their own, l first in line, w waits for its children, f part of a flow: parents are released
 --   at its end. Then of each job of the run: data, and its id if it has one of its own.

@@ -1,5 +1,5 @@
 -- lib: lists remove scheduled events marker
--- Removes jobs of one state that are old enough, but not locked ones nor those that schedulers wait for.
+-- Removes jobs of one state that are old enough, but not locked ones nor those that schedules wait for.
 -- KEYS: 1 any key of the queue.
 -- ARGV: 1 base, 2 mode, 3 key of the state ("wait", "failed", ...), 4 finished, begun or made by then (ms),
 --       5 how many jobs are removed at most, 6 how many are looked at (0: all), 7 how many are passed over first: lists

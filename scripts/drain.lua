@@ -1,5 +1,5 @@
 -- lib: lists remove scheduled
--- Removes waiting and prioritized jobs, and delayed ones if asked, but not the ones that schedulers wait for.
+-- Removes waiting and prioritized jobs, and delayed ones if asked, but not the ones that schedules wait for.
 -- KEYS: 1 any key of the queue.  ARGV: 1 base, 2 mode, 3 '1': delayed jobs too, 4 how many jobs at most, 5 now (ms).
 -- Reply: 1 when there may be more to remove, else 0.
 local room, now = tonumber(ARGV[4]), tonumber(ARGV[5])

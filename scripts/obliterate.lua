@@ -1,5 +1,5 @@
 -- lib: remove bulk
--- Removes a paused queue, a number of jobs and schedulers at a time.
+-- Removes a paused queue, a number of jobs and schedules at a time.
 -- KEYS: 1 any key of the queue.
 -- ARGV: 1 base, 2 mode, 3 '1': active jobs too, 4 how many jobs at most, 5 '1': what is left of an empty queue too, 6 now (ms).
 -- Reply: 1 to be called again, 0 when no job is left. Codes: -1 not paused, -2 has active jobs.

@@ -1,7 +1,7 @@
 -- lib: removetree
 -- Removes one job in any state, and its descendants if asked.
 -- KEYS: 1 any key of the queue.  ARGV: 1 base, 2 mode, 3 id, 4 '1': descendants too, 5 now (ms).
--- Reply: 1, also when there is no such job. Codes: 0 a worker holds it or one of them, -8 a scheduler waits for it.
+-- Reply: 1, also when there is no such job. Codes: 0 a worker holds it or one of them, -8 a schedule waits for it.
 local id, deep = ARGV[3], ARGV[4] == '1'
 local key = B .. id
 local h = rc('HMGET', key, 'rjk', 'parentKey')

@@ -10,7 +10,7 @@ rc('XTRIM', B .. 'events', 'MAXLEN', '~', L.max_events(B))
 
 local active, recovered = B .. 'active', {}
 
--- Whether a job is made by a scheduler that still exists: such a job may stall without limit.
+-- Whether a job is made by a schedule that still exists: such a job may stall without limit.
 local function scheduled(key)
   local rjk = rc('HGET', key, 'rjk')
   return rjk and (rc('EXISTS', B .. 'repeat:' .. rjk) == 1 or rc('ZSCORE', B .. 'repeat', rjk))

@@ -1,9 +1,9 @@
 -- lib: orphan
--- Deletes what is left of deduplication ids whose job is gone, of schedulers that are not listed, of their jobs that are
+-- Deletes what is left of deduplication ids whose job is gone, of schedules that are not listed, of their jobs that are
 -- in no state, and the keys that are ours alone.
 -- KEYS: 1 any key of the queue.
--- ARGV: 1 base, 2 mode, then in turn a kind and an id: "de" and a deduplication id, "repeat" and a scheduler's id, "job"
---       and the id of a scheduler's job, "gen" and the rest of an own key.
+-- ARGV: 1 base, 2 mode, then in turn a kind and an id: "de" and a deduplication id, "repeat" and a schedule's id, "job"
+--       and the id of a schedule's job, "gen" and the rest of an own key.
 -- Reply: how many keys were deleted.
 local n = 0
 

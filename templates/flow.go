@@ -117,7 +117,7 @@ func (f *file) resultsStruct(t *model.Task) {
 	if len(reads) > 1 {
 		all = jen.Qual("errors", "Join").Custom(arguments, reads...)
 	}
-	f.Func().Id("read"+name).Params(jen.Id("c").Op("*").Add(runtime("Children"))).Params(jen.Id("in").Id(name), jen.Err().Error()).Block(
+	f.Func().Id("read"+name).Params(jen.Id("c").Op("*").Add(runtime("ChildSet"))).Params(jen.Id("in").Id(name), jen.Err().Error()).Block(
 		jen.Err().Op("=").Add(all),
 		jen.Return(jen.Id("in"), jen.Err()),
 	)

@@ -83,7 +83,7 @@ func (f *file) unimplemented(q *model.Queue) {
 	f.Line()
 	for _, t := range q.Tasks {
 		f.say(prose(fmt.Sprintf("%s fails: there is no handler.", t.GoName), model.Deprecation(t.Doc)))
-		refuse := runtime("ErrUnimplemented").Call(jen.Lit(t.Name))
+		refuse := runtime("Unimplemented").Call(jen.Lit(t.Name))
 		method := f.Func().Params(jen.Id(name)).Id(t.GoName).Add(f.handlerParams(t)).Add(f.handlerResult(t, "result"))
 		if t.Result == nil {
 			method.Block(jen.Return(refuse))

@@ -62,7 +62,7 @@ func (f *file) schedule(t *model.Task, s *model.Schedule) *jen.Statement {
 	if !s.End.IsZero() {
 		l.set("End", moment(s.End))
 	}
-	return jen.Id(t.Var()).Dot("Declare").Call(jen.Lit(s.ID), l.inline(runtime("ScheduleSpec")), f.given(t, s.Payload))
+	return jen.Id(t.Var()).Dot("DeclareSchedule").Call(jen.Lit(s.ID), l.inline(runtime("ScheduleSpec")), f.given(t, s.Payload))
 }
 
 // given is the function that gives the payload of a schedule's jobs.

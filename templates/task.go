@@ -142,8 +142,8 @@ func (f *file) keys(q *model.Queue, t *model.Task) *jen.Statement {
 	if len(l.members) == 0 {
 		return jen.Nil()
 	}
-	return jen.Func().Params(jen.Id("p").Op("*").Add(f.payload(t))).Add(runtime("Keys")).Block(
-		jen.Return(l.inline(runtime("Keys"))),
+	return jen.Func().Params(jen.Id("p").Op("*").Add(f.payload(t))).Add(runtime("PayloadOptions")).Block(
+		jen.Return(l.inline(runtime("PayloadOptions"))),
 	)
 }
 
@@ -190,9 +190,9 @@ func client() *jen.Statement { return jen.Id("c").Op("*").Add(runtime("Client"))
 
 func worker() *jen.Statement { return jen.Id("w").Op("*").Add(runtime("Worker")) }
 
-// handleType is *bullmq.Handle of the task's result.
+// handleType is *bullmq.JobHandle of the task's result.
 func (f *file) handleType(t *model.Task) *jen.Statement {
-	return jen.Op("*").Add(runtime("Handle")).Types(f.result(t))
+	return jen.Op("*").Add(runtime("JobHandle")).Types(f.result(t))
 }
 
 func (f *file) enqueue(q *model.Queue, t *model.Task) {

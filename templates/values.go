@@ -100,7 +100,7 @@ func dedup(d *model.Dedup) *jen.Statement {
 	for _, flag := range []struct {
 		name string
 		on   bool
-	}{{"Extend", d.Extend}, {"Replace", d.Replace}, {"KeepLast", d.KeepLast}, {"Reschedule", d.Reschedule}} {
+	}{{"Extend", d.Extend}, {"Replace", d.Replace}, {"KeepLastIfActive", d.KeepLast}, {"Reschedule", d.Reschedule}} {
 		if flag.on {
 			l.set(flag.name, jen.True())
 		}

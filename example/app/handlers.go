@@ -97,7 +97,7 @@ func language(path string) string { return languages[strings.ToLower(filepath.Ex
 func (s *scanner) Summarize(ctx context.Context, job *bullmq.Job[tasks.Summarize]) (tasks.Summary, error) {
 	sum := tasks.Summary{Languages: map[string]int{}}
 	for i, id := range job.Data.Scans {
-		report, err := gen.ScanFileTask.HandleOf(s.client, id).Result(ctx)
+		report, err := gen.ScanFileTask.JobHandle(s.client, id).Result(ctx)
 		switch {
 		case errors.Is(err, bullmq.ErrJobFailed) || errors.Is(err, bullmq.ErrJobNotFound):
 			sum.Failed++
@@ -107,7 +107,7 @@ func (s *scanner) Summarize(ctx context.Context, job *bullmq.Job[tasks.Summarize
 			add(&sum, report)
 		}
 		if i%100 == 99 {
-			if err := job.Progress(ctx, (i+1)*100/len(job.Data.Scans)); err != nil {
+			if err := job.UpdateProgress(ctx, (i+1)*100/len(job.Data.Scans)); err != nil {
 				return sum, err
 			}
 		}

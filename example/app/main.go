@@ -134,7 +134,7 @@ func work(ctx context.Context, client *bullmq.Client, c config, out io.Writer) e
 	if err := schedule(ctx, client, out); err != nil {
 		return err
 	}
-	server, err := bullmq.NewServer(10)
+	server, err := bullmq.NewWorkerPool(10)
 	if err != nil {
 		return err
 	}

@@ -63,7 +63,7 @@ type FindCopiesResults struct {
 	Files []bullmq.Outcome[tasks.FileReport] // may have failed
 }
 
-func readFindCopiesResults(c *bullmq.Children) (in FindCopiesResults, err error) {
+func readFindCopiesResults(c *bullmq.ChildSet) (in FindCopiesResults, err error) {
 	err = bullmq.ReadMany(c, "files", &in.Files)
 	return in, err
 }
@@ -92,7 +92,7 @@ func FlowFindCopies(p tasks.FindCopies, f FindCopiesFlow, opts ...bullmq.NodeOpt
 //
 // FindCopies tells which files are the same. It waits for the scans of all that
 // may be.
-func EnqueueFindCopies(ctx context.Context, c *bullmq.Client, p tasks.FindCopies, f FindCopiesFlow, opts ...bullmq.AddOption) (*bullmq.Handle[tasks.Copies], error) {
+func EnqueueFindCopies(ctx context.Context, c *bullmq.Client, p tasks.FindCopies, f FindCopiesFlow, opts ...bullmq.AddOption) (*bullmq.JobHandle[tasks.Copies], error) {
 	return FindCopiesTask.AddFlow(ctx, c, p, f.slots(), opts...)
 }
 
@@ -120,7 +120,7 @@ type UnimplementedCopiesHandler struct{}
 
 // FindCopies fails: there is no handler.
 func (UnimplementedCopiesHandler) FindCopies(context.Context, *bullmq.Job[tasks.FindCopies], FindCopiesResults) (result tasks.Copies, _ error) {
-	return result, bullmq.ErrUnimplemented("find-copies")
+	return result, bullmq.Unimplemented("find-copies")
 }
 
 // FilesQueue is the queue files.
@@ -166,13 +166,13 @@ func FlowScanFile(p tasks.ScanFile, opts ...bullmq.NodeOption) ScanFileNode {
 //
 // ScanFile reads a file and counts what is in it. A file that cannot be read at
 // once, because it is locked or on its way, is tried again.
-func EnqueueScanFile(ctx context.Context, c *bullmq.Client, p tasks.ScanFile, opts ...bullmq.AddOption) (*bullmq.Handle[tasks.FileReport], error) {
+func EnqueueScanFile(ctx context.Context, c *bullmq.Client, p tasks.ScanFile, opts ...bullmq.AddOption) (*bullmq.JobHandle[tasks.FileReport], error) {
 	return ScanFileTask.Add(ctx, c, p, opts...)
 }
 
 // EnqueueManyScanFile adds jobs of task scan-file to queue files, in their
 // order and in as few calls as possible.
-func EnqueueManyScanFile(ctx context.Context, c *bullmq.Client, ps []tasks.ScanFile, opts ...bullmq.Option) ([]*bullmq.Handle[tasks.FileReport], error) {
+func EnqueueManyScanFile(ctx context.Context, c *bullmq.Client, ps []tasks.ScanFile, opts ...bullmq.Option) ([]*bullmq.JobHandle[tasks.FileReport], error) {
 	return ScanFileTask.AddMany(ctx, c, ps, opts...)
 }
 
@@ -193,8 +193,8 @@ var SummarizeTask = bullmq.NewTask[tasks.Summarize, tasks.Summary](
 		Queue: FilesQueue,
 		Name:  "summarize",
 	},
-	func(p *tasks.Summarize) bullmq.Keys {
-		return bullmq.Keys{Delay: p.Wait.Duration()}
+	func(p *tasks.Summarize) bullmq.PayloadOptions {
+		return bullmq.PayloadOptions{Delay: p.Wait.Duration()}
 	},
 )
 
@@ -212,13 +212,13 @@ func FlowSummarize(p tasks.Summarize, opts ...bullmq.NodeOption) SummarizeNode {
 // EnqueueSummarize adds a job of task summarize to queue files.
 //
 // Summarize adds up the reports of scans, some time after they were added.
-func EnqueueSummarize(ctx context.Context, c *bullmq.Client, p tasks.Summarize, opts ...bullmq.AddOption) (*bullmq.Handle[tasks.Summary], error) {
+func EnqueueSummarize(ctx context.Context, c *bullmq.Client, p tasks.Summarize, opts ...bullmq.AddOption) (*bullmq.JobHandle[tasks.Summary], error) {
 	return SummarizeTask.Add(ctx, c, p, opts...)
 }
 
 // EnqueueManySummarize adds jobs of task summarize to queue files, in their
 // order and in as few calls as possible.
-func EnqueueManySummarize(ctx context.Context, c *bullmq.Client, ps []tasks.Summarize, opts ...bullmq.Option) ([]*bullmq.Handle[tasks.Summary], error) {
+func EnqueueManySummarize(ctx context.Context, c *bullmq.Client, ps []tasks.Summarize, opts ...bullmq.Option) ([]*bullmq.JobHandle[tasks.Summary], error) {
 	return SummarizeTask.AddMany(ctx, c, ps, opts...)
 }
 
@@ -248,12 +248,12 @@ type UnimplementedFilesHandler struct{}
 
 // ScanFile fails: there is no handler.
 func (UnimplementedFilesHandler) ScanFile(context.Context, *bullmq.Job[tasks.ScanFile]) (result tasks.FileReport, _ error) {
-	return result, bullmq.ErrUnimplemented("scan-file")
+	return result, bullmq.Unimplemented("scan-file")
 }
 
 // Summarize fails: there is no handler.
 func (UnimplementedFilesHandler) Summarize(context.Context, *bullmq.Job[tasks.Summarize]) (result tasks.Summary, _ error) {
-	return result, bullmq.ErrUnimplemented("summarize")
+	return result, bullmq.Unimplemented("summarize")
 }
 
 // NoticesQueue is the queue notices.
@@ -276,8 +276,8 @@ var AnnounceTask = bullmq.NewTask[tasks.Announce, bullmq.None](
 		Name:  "announce",
 		Dedup: bullmq.Dedup{TTL: time.Minute},
 	},
-	func(p *tasks.Announce) bullmq.Keys {
-		return bullmq.Keys{Dedup: bullmq.DedupKeyIn("announce", p.Topic), Priority: p.Urgency}
+	func(p *tasks.Announce) bullmq.PayloadOptions {
+		return bullmq.PayloadOptions{Dedup: bullmq.DedupKeyIn("announce", p.Topic), Priority: p.Urgency}
 	},
 )
 
@@ -285,13 +285,13 @@ var AnnounceTask = bullmq.NewTask[tasks.Announce, bullmq.None](
 //
 // Announce tells somebody something, the most urgent first. What has been said
 // about a topic is not said again within a minute.
-func EnqueueAnnounce(ctx context.Context, c *bullmq.Client, p tasks.Announce, opts ...bullmq.AddOption) (*bullmq.Handle[bullmq.None], error) {
+func EnqueueAnnounce(ctx context.Context, c *bullmq.Client, p tasks.Announce, opts ...bullmq.AddOption) (*bullmq.JobHandle[bullmq.None], error) {
 	return AnnounceTask.Add(ctx, c, p, opts...)
 }
 
 // EnqueueManyAnnounce adds jobs of task announce to queue notices, in their
 // order and in as few calls as possible.
-func EnqueueManyAnnounce(ctx context.Context, c *bullmq.Client, ps []tasks.Announce, opts ...bullmq.Option) ([]*bullmq.Handle[bullmq.None], error) {
+func EnqueueManyAnnounce(ctx context.Context, c *bullmq.Client, ps []tasks.Announce, opts ...bullmq.Option) ([]*bullmq.JobHandle[bullmq.None], error) {
 	return AnnounceTask.AddMany(ctx, c, ps, opts...)
 }
 
@@ -319,13 +319,13 @@ type UnimplementedNoticesHandler struct{}
 
 // Announce fails: there is no handler.
 func (UnimplementedNoticesHandler) Announce(context.Context, *bullmq.Job[tasks.Announce]) error {
-	return bullmq.ErrUnimplemented("announce")
+	return bullmq.Unimplemented("announce")
 }
 
 // Schedules are those that package tasks declares.
 var Schedules = bullmq.NewScheduleSet(
 	"github.com/bullmq-gen/bullmq-gen/example/tasks",
-	AnnounceTask.Declare("alive", bullmq.ScheduleSpec{Cron: "@hourly"}, func() (tasks.Announce, error) {
+	AnnounceTask.DeclareSchedule("alive", bullmq.ScheduleSpec{Cron: "@hourly"}, func() (tasks.Announce, error) {
 		// Does not compile? Alive has changed: run go generate.
 		return tasks.Alive, nil
 	}),

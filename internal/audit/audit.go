@@ -41,7 +41,7 @@ const (
 	RuleMetrics   Rule = "metrics"   // counts of finished jobs agree
 	RuleLimiter   Rule = "limiter"   // a rate limit expires
 	RuleEvent     Rule = "event"     // every peer can read the events
-	RuleScheduler Rule = "scheduler" // a scheduler has its settings and its next job
+	RuleScheduler Rule = "schedule"  // a schedule has its settings and its next job
 )
 
 // Rules lists all rules.

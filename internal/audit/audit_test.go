@@ -49,7 +49,7 @@ func TestEveryRuleHasACaseAndARowInTheDocs(t *testing.T) {
 	}
 }
 
-// What stands below no queue is who declares schedulers, and nothing else.
+// What stands below no queue is who declares schedules, and nothing else.
 func TestOwners(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -30,13 +30,13 @@ const (
 	KindPart                  // a part of a job, see PartTypes
 	KindDedup                 // de: the holder of a deduplication id
 	KindNext                  // dn: a job that is kept to follow another
-	KindScheduler             // the settings of a scheduler
+	KindScheduler             // the settings of a schedule
 	KindExtra                 // of this module alone, below "gen:"
 )
 
 // Classify returns what a key is, by what follows the queue's base in it: the
-// name is the deduplication id, the id of a job or of a scheduler; part is the
-// part of the job. Scheduled reports whether the queue has a scheduler with the id.
+// name is the deduplication id, the id of a job or of a schedule; part is the
+// part of the job. Scheduled reports whether the queue has a schedule with the id.
 func Classify(suffix string, scheduled func(id string) bool) (kind Kind, name, part string) {
 	if _, ok := OwnTypes[suffix]; ok {
 		return KindOwn, suffix, ""

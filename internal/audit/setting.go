@@ -187,7 +187,7 @@ func CheckEvent(r Report, key, id string, fields map[string]string) {
 	}
 }
 
-// Scheduler is a scheduler, its settings and its next job.
+// Scheduler is a schedule, its settings and its next job.
 type Scheduler struct {
 	Key      string
 	Settings bool   // its hash exists
@@ -195,7 +195,7 @@ type Scheduler struct {
 	Waits    bool   // that job exists
 }
 
-// Check reports a scheduler that makes no more jobs.
+// Check reports a schedule that makes no more jobs.
 func (s *Scheduler) Check(r Report) {
 	const cure = "store the schedule again"
 	if !s.Settings {
@@ -206,7 +206,7 @@ func (s *Scheduler) Check(r Report) {
 	}
 }
 
-// NextJob is the id of the job that a scheduler waits for.
+// NextJob is the id of the job that a schedule waits for.
 func NextJob(m Member) string {
 	return "repeat:" + m.Name + ":" + strconv.FormatFloat(m.Score, 'f', 0, 64)
 }

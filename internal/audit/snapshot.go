@@ -74,7 +74,7 @@ type queueKeys struct {
 	jobs       map[string]*Job                     // by id
 	parts      map[string]map[string]vectors.Entry // by id, then by part
 	held, next map[string]vectors.Entry            // by deduplication id
-	scheduled  map[string]bool                     // schedulers that have settings
+	scheduled  map[string]bool                     // schedules that have settings
 }
 
 func (s *snapshot) report(p Problem) { s.problems = append(s.problems, p) }

@@ -9,7 +9,7 @@ import (
 	"github.com/bullmq-gen/bullmq-gen/internal/model"
 )
 
-// Schedule is a job scheduler that a task declares, under BullMQ's names and
+// Schedule is a job schedule that a task declares, under BullMQ's names and
 // with times in milliseconds.
 type Schedule struct {
 	ID        string     `json:"id"`

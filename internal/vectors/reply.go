@@ -270,7 +270,7 @@ func JobOf(r *storage.Record) Job {
 		"stc": strconv.Itoa(r.StalledCount), "pb": r.ProcessedBy,
 		"progress": string(r.Progress), "returnvalue": string(r.ReturnValue),
 		"failedReason": r.FailedReason, "stacktrace": string(r.Stack), "defa": r.Deferred,
-		"parentKey": r.ParentKey, "parent": string(r.Parent), "rjk": r.Scheduler, "deid": r.DedupID,
+		"parentKey": r.ParentKey, "parent": string(r.Parent), "rjk": r.ScheduleID, "deid": r.DedupID,
 	}
 	if !r.ProcessedOn.IsZero() {
 		j["processedOn"] = ms(r.ProcessedOn.UnixMilli())

@@ -55,7 +55,7 @@ func (p *peer) readEvents(a struct {
 				continue
 			}
 			name, fields := viewEvent(e)
-			p.out.write(queueEvent{"queue", a.Queue, name, e.Place(), fields})
+			p.out.write(queueEvent{"queue", a.Queue, name, e.EventID(), fields})
 		}
 	}()
 	return nil
@@ -114,7 +114,7 @@ func viewRareEvent(e bullmq.Event, f map[string]any) (string, map[string]any) {
 		f["deduplicationId"], f["deduplicatedJobId"] = e.DedupID, e.Dropped
 		return "deduplicated", f
 	case bullmq.RemovedEvent:
-		f["prev"] = e.Prev
+		f["prev"] = e.Fields["prev"]
 		return "removed", f
 	case bullmq.DrainedEvent:
 		return "drained", f

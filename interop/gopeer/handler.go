@@ -42,11 +42,11 @@ func (p *peer) handler(w *worker, s script) func(context.Context, *bullmq.Job[pa
 func (p *peer) step(ctx context.Context, w *worker, j *bullmq.Job[payload], s *step) (bool, json.RawMessage, error) {
 	switch s.Do {
 	case "progress":
-		return false, nil, j.Progress(ctx, s.Value)
+		return false, nil, j.UpdateProgress(ctx, s.Value)
 	case "log":
 		return false, nil, j.Log(ctx, s.Line)
 	case "updateData":
-		return false, nil, j.SetData(ctx, payload{data: orText(s.Data, "{}")})
+		return false, nil, j.UpdateData(ctx, payload{data: orText(s.Data, "{}")})
 	case "hold":
 		return false, nil, p.hold(ctx, w, j, s.Key)
 	case "return":

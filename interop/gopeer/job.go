@@ -32,14 +32,14 @@ var jobOps = withIs(ops{
 			LIFO     bool
 		}
 	}) error {
-		return p.client.Queue(a.Queue).ChangePriority(background, a.ID, a.Opts.Priority, a.Opts.LIFO)
+		return p.client.Queue(a.Queue).ChangePriority(background, a.ID, a.Opts.Priority, when(a.Opts.LIFO, bullmq.BeforeOthers)...)
 	}),
 	"job.remove": act((*peer).remove),
 	"job.updateData": act(func(p *peer, a struct {
 		jobArgs
 		Data json.RawMessage
 	}) error {
-		return p.client.Queue(a.Queue).SetData(background, a.ID, a.Data)
+		return p.client.Queue(a.Queue).UpdateData(background, a.ID, a.Data)
 	}),
 	"job.updateProgress":       act((*peer).setProgress),
 	"queue.updateJobProgress":  act((*peer).setProgress),
@@ -61,7 +61,9 @@ var jobOps = withIs(ops{
 	"job.removeUnprocessedChildren": act(func(p *peer, a jobArgs) error {
 		return p.store.RemovePendingChildren(background, a.Queue, a.ID)
 	}),
-	"job.removeChildDependency":  ask(func(p *peer, a jobArgs) (bool, error) { return p.store.Unlink(background, a.Queue, a.ID) }),
+	"job.removeChildDependency": ask(func(p *peer, a jobArgs) (bool, error) {
+		return p.store.RemoveChildDependency(background, a.Queue, a.ID)
+	}),
 	"job.removeDeduplicationKey": ask((*peer).releaseOwnDedup),
 	"job.waitUntilFinished":      ask((*peer).waitUntilFinished),
 })
@@ -191,7 +193,7 @@ func (p *peer) releaseOwnDedup(a jobArgs) (bool, error) {
 	if err != nil || r.DedupID == "" {
 		return false, err
 	}
-	return p.store.ReleaseDedup(background, a.Queue, r.DedupID, a.ID)
+	return p.store.RemoveDedupKey(background, a.Queue, r.DedupID, a.ID)
 }
 
 func (p *peer) waitUntilFinished(a struct {
@@ -207,5 +209,5 @@ func (p *peer) waitUntilFinished(a struct {
 	if err != nil {
 		return nil, err
 	}
-	return raw(a.Queue, job.Name).HandleOf(p.client, a.ID).Result(ctx)
+	return raw(a.Queue, job.Name).JobHandle(p.client, a.ID).Result(ctx)
 }

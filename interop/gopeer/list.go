@@ -90,7 +90,7 @@ var listOps = withStates(ops{
 		page
 	}) (any, error) {
 		start, end, asc := a.or(0, -1, true)
-		lines, total, err := p.client.Queue(a.Queue).Logs(background, a.ID, start, end, asc)
+		lines, total, err := p.client.Queue(a.Queue).Logs(background, a.ID, start, end, when(!asc, bullmq.NewestFirst)...)
 		if errors.Is(err, bullmq.ErrJobNotFound) {
 			err = nil // as in Node, which does not look for the job
 		}
@@ -127,7 +127,7 @@ func withStates(all ops) ops {
 			page
 		}) ([]*job, error) {
 			start, end, asc := a.or(0, -1, oldestFirst)
-			return viewJobs(p.queue(a.queueArgs).Jobs(background, s, start, end, asc))
+			return viewJobs(p.queue(a.queueArgs).Jobs(background, s, start, end, when(asc, bullmq.OldestFirst)...))
 		})
 		if s != bullmq.StateDelayed {
 			all["queue.get"+name+"Count"] = ask(func(p *peer, a queueArgs) (int, error) { return p.countOne(a, s) })

@@ -99,7 +99,7 @@ func (o *options) common() ([]bullmq.Option, error) {
 		out = append(out, bullmq.Attempts(*o.Attempts))
 	}
 	if b := o.Backoff; b != nil {
-		out = append(out, bullmq.RetryBackoff(bullmq.Backoff{Type: b.Type, Delay: millis(b.Delay), Jitter: b.Jitter, Max: millis(b.Max)}))
+		out = append(out, bullmq.WithBackoff(bullmq.Backoff{Type: b.Type, Delay: millis(b.Delay), Jitter: b.Jitter, Max: millis(b.Max)}))
 	}
 	if o.LIFO != nil {
 		out = append(out, bullmq.LIFO(*o.LIFO))
@@ -170,7 +170,7 @@ func (p *peer) single(o *options) ([]bullmq.AddOption, error) {
 }
 
 func (d *dedup) dedup() bullmq.Dedup {
-	return bullmq.Dedup{ID: d.ID, TTL: millis(d.TTL), Extend: d.Extend, Replace: d.Replace, KeepLast: d.KeepLast, Reschedule: d.Reschedule}
+	return bullmq.Dedup{ID: d.ID, TTL: millis(d.TTL), Extend: d.Extend, Replace: d.Replace, KeepLastIfActive: d.KeepLast, Reschedule: d.Reschedule}
 }
 
 func (o *options) onFail() bullmq.OnFail {

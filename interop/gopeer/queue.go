@@ -28,7 +28,7 @@ var queueOps = ops{
 		queueArgs
 		Delayed bool
 	}) error {
-		return p.queue(a.queueArgs).Drain(background, a.Delayed)
+		return p.queue(a.queueArgs).Drain(background, when(a.Delayed, bullmq.WithDelayed)...)
 	}),
 	"queue.clean": ask(func(p *peer, a struct {
 		queueArgs
@@ -76,7 +76,7 @@ func raw(queue, name string) *bullmq.Task[payload, json.RawMessage] {
 // payload is a payload with the options that payloads decide.
 type payload struct {
 	data json.RawMessage
-	keys bullmq.Keys
+	keys bullmq.PayloadOptions
 }
 
 // MarshalJSON writes null for a payload that is not set: so null is read, too.
@@ -155,7 +155,7 @@ func (p *peer) addMany(queue string, jobs []addArgs) ([]*added, error) {
 		spec.Dedup = first.Deduplication.dedup()
 		spec.Dedup.ID = ""
 	}
-	task := bullmq.NewTask[payload, json.RawMessage](spec, func(p *payload) bullmq.Keys { return p.keys })
+	task := bullmq.NewTask[payload, json.RawMessage](spec, func(p *payload) bullmq.PayloadOptions { return p.keys })
 	payloads := make([]payload, len(jobs))
 	for i, j := range jobs {
 		o, err := parseOptions(j.Opts)
@@ -198,7 +198,7 @@ func otherTask(err error) (id string, ok bool) {
 }
 
 // keys are the options that payloads decide.
-func (o *options) keys() (k bullmq.Keys) {
+func (o *options) keys() (k bullmq.PayloadOptions) {
 	if o.JobID != nil {
 		k.JobID = *o.JobID
 	}
@@ -222,7 +222,7 @@ func (p *peer) obliterate(a struct {
 	}
 }) error {
 	if a.Opts.Count == 0 {
-		return p.queue(a.queueArgs).Obliterate(background, a.Opts.Force)
+		return p.queue(a.queueArgs).Obliterate(background, when(a.Opts.Force, bullmq.Force)...)
 	}
 	if err := p.store.Pause(background, a.Queue); err != nil {
 		return err
@@ -261,6 +261,14 @@ func (p *peer) promoteJobs(a struct {
 	return p.store.PromoteAll(background, a.Queue, a.Opts.Count)
 }
 
+// when is a list of one option if the peer's flag is set.
+func when[O any](set bool, option func() O) []O {
+	if !set {
+		return nil
+	}
+	return []O{option()}
+}
+
 type removeArgs struct {
 	jobArgs
 	Opts struct{ RemoveChildren *bool }
@@ -268,7 +276,7 @@ type removeArgs struct {
 
 func (p *peer) remove(a removeArgs) error {
 	children := a.Opts.RemoveChildren == nil || *a.Opts.RemoveChildren
-	return p.client.Queue(a.Queue).Remove(background, a.ID, children)
+	return p.client.Queue(a.Queue).Remove(background, a.ID, when(children, bullmq.WithChildren)...)
 }
 
 func (p *peer) publish(a struct {

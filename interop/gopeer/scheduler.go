@@ -17,7 +17,7 @@ var schedulerOps = ops{
 		return p.queue(a).CountSchedules(context.Background())
 	}),
 	"scheduler.remove": ask(func(p *peer, a jobArgs) (bool, error) {
-		n, err := p.client.Queue(a.Queue).Unschedule(context.Background(), a.ID)
+		n, err := p.client.Queue(a.Queue).RemoveSchedules(context.Background(), a.ID)
 		return n == 1, err
 	}),
 }
@@ -77,7 +77,7 @@ func upsertScheduler(p *peer, a struct {
 		data = a.Template.Data
 	}
 	q := p.client.Queue(a.Queue)
-	run, err := q.Schedule(context.Background(), a.ID, a.Repeat.spec(), name, data, opts...)
+	run, err := q.UpsertSchedule(context.Background(), a.ID, a.Repeat.spec(), name, data, opts...)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func upsertScheduler(p *peer, a struct {
 }
 
 func getScheduler(p *peer, a jobArgs) (map[string]any, error) {
-	s, err := p.client.Queue(a.Queue).ScheduleOf(context.Background(), a.ID)
+	s, err := p.client.Queue(a.Queue).Schedule(context.Background(), a.ID)
 	if errors.Is(err, bullmq.ErrScheduleNotFound) {
 		return nil, nil
 	}

@@ -14,9 +14,9 @@ var settingOps = ops{
 		queueArgs
 		Concurrency int
 	}) error {
-		return p.queue(a.queueArgs).SetConcurrency(background, a.Concurrency)
+		return p.queue(a.queueArgs).SetGlobalConcurrency(background, a.Concurrency)
 	}),
-	"queue.removeGlobalConcurrency": act(func(p *peer, a queueArgs) error { return p.queue(a).SetConcurrency(background, 0) }),
+	"queue.removeGlobalConcurrency": act(func(p *peer, a queueArgs) error { return p.queue(a).SetGlobalConcurrency(background, 0) }),
 	"queue.getGlobalConcurrency": ask(func(p *peer, a queueArgs) (*int, error) {
 		m, err := p.queue(a).Meta(background)
 		return orNull(m.Concurrency), err
@@ -26,17 +26,17 @@ var settingOps = ops{
 		Max      int
 		Duration float64
 	}) error {
-		return p.queue(a.queueArgs).SetLimit(background, bullmq.RateLimit{Max: a.Max, Per: millis(a.Duration)})
+		return p.queue(a.queueArgs).SetGlobalRateLimit(background, bullmq.RateLimit{Max: a.Max, Per: millis(a.Duration)})
 	}),
-	"queue.removeGlobalRateLimit": act(func(p *peer, a queueArgs) error { return p.queue(a).SetLimit(background, bullmq.RateLimit{}) }),
+	"queue.removeGlobalRateLimit": act(func(p *peer, a queueArgs) error { return p.queue(a).SetGlobalRateLimit(background, bullmq.RateLimit{}) }),
 	"queue.getGlobalRateLimit":    ask((*peer).limit),
 	"queue.rateLimit": act(func(p *peer, a struct {
 		queueArgs
 		MS float64
 	}) error {
-		return p.queue(a.queueArgs).Hold(background, millis(a.MS))
+		return p.queue(a.queueArgs).RateLimit(background, millis(a.MS))
 	}),
-	"queue.removeRateLimitKey": act(func(p *peer, a queueArgs) error { return p.queue(a).Hold(background, 0) }),
+	"queue.removeRateLimitKey": act(func(p *peer, a queueArgs) error { return p.queue(a).RateLimit(background, 0) }),
 	"queue.getRateLimitTtl": ask(func(p *peer, a struct {
 		queueArgs
 		MaxJobs int
@@ -56,12 +56,12 @@ type dedupArgs struct {
 }
 
 func (p *peer) dedupJob(a dedupArgs) (*string, error) {
-	id, err := p.queue(a.queueArgs).DedupJob(background, a.DedupID)
+	id, err := p.queue(a.queueArgs).DedupJobID(background, a.DedupID)
 	return orNull(id), err
 }
 
 func (p *peer) releaseDedup(a dedupArgs) (int, error) {
-	held, err := p.queue(a.queueArgs).ReleaseDedup(background, a.DedupID)
+	held, err := p.queue(a.queueArgs).RemoveDedupKey(background, a.DedupID)
 	return number(held), err
 }
 

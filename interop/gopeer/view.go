@@ -49,7 +49,7 @@ func viewJob(r *bullmq.Record) (*job, error) {
 		StalledCounter: r.StalledCount, ProcessedOn: unix(r.ProcessedOn), FinishedOn: unix(r.FinishedOn),
 		ProcessedBy: r.ProcessedBy, ReturnValue: r.ReturnValue, FailedReason: r.FailedReason,
 		Stacktrace: orText(r.Stack, "[]"), DeferredFailure: r.Deferred, ParentKey: r.ParentKey, Parent: r.Parent,
-		RepeatJobKey: r.Scheduler, DeduplicationID: r.DedupID,
+		RepeatJobKey: r.ScheduleID, DeduplicationID: r.DedupID,
 	}, nil
 }
 
@@ -90,7 +90,7 @@ func viewOptions(o *bullmq.Options) map[string]any {
 		m["backoff"] = backoff{b.Type, ms(b.Delay), b.Jitter, ms(b.Max)}
 	}
 	if d := o.Dedup; d != nil {
-		m["deduplication"] = dedup{d.ID, ms(d.TTL), d.Extend, d.Replace, d.KeepLast, d.Reschedule}
+		m["deduplication"] = dedup{d.ID, ms(d.TTL), d.Extend, d.Replace, d.KeepLastIfActive, d.Reschedule}
 	}
 	if o.Parent != nil {
 		m["parent"] = parent{o.Parent.ID, o.Parent.Queue}

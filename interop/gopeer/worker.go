@@ -30,7 +30,7 @@ var workerOps = ops{
 		MS float64
 	}) error {
 		return p.withWorker(a.workerArgs, func(w *worker) error {
-			return p.client.Queue(w.Queue()).Hold(background, millis(a.MS))
+			return p.client.Queue(w.Queue()).RateLimit(background, millis(a.MS))
 		})
 	}),
 	"worker.cancelJob": ask(func(p *peer, a struct {
@@ -102,7 +102,7 @@ func (a *startArgs) options() ([]bullmq.WorkerOption, error) {
 	if err := dec.Decode(&o); err != nil {
 		return nil, errNotOffered{"a worker with options " + string(a.Opts) + " (" + err.Error() + ")"}
 	}
-	out := []bullmq.WorkerOption{bullmq.AllowPartial(), bullmq.WorkerName(o.Name), bullmq.MaxStarts(o.MaxStartedAttempts), bullmq.Prefetch(o.Prefetch)}
+	out := []bullmq.WorkerOption{bullmq.AllowPartial(), bullmq.WorkerName(o.Name), bullmq.MaxStartedAttempts(o.MaxStartedAttempts), bullmq.Prefetch(o.Prefetch)}
 	if o.Concurrency > 0 {
 		out = append(out, bullmq.Concurrency(o.Concurrency))
 	}
@@ -122,7 +122,7 @@ func (a *startArgs) options() ([]bullmq.WorkerOption, error) {
 		out = append(out, bullmq.Metrics(o.Metrics.MaxDataPoints))
 	}
 	for name, waits := range a.Backoff {
-		out = append(out, bullmq.WithBackoff(name, func(attempt int, _ *bullmq.ActiveJob, _ error) time.Duration {
+		out = append(out, bullmq.WithBackoffStrategy(name, func(attempt int, _ *bullmq.ActiveJob, _ error) time.Duration {
 			return millis(waits[min(attempt, len(waits))-1])
 		}))
 	}

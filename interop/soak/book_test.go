@@ -101,7 +101,7 @@ func (f *fleet) readJobs(b *book, queue string, state bullmq.State) {
 	f.Helper()
 	const page = 1000
 	for from := 0; ; from += page {
-		jobs, err := f.queue(queue).Jobs(f.ctx, state, from, from+page-1, true)
+		jobs, err := f.queue(queue).Jobs(f.ctx, state, from, from+page-1, bullmq.OldestFirst())
 		require.NoError(f, err)
 		for _, j := range jobs {
 			var data struct {

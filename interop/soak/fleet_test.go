@@ -234,7 +234,7 @@ func (f *fleet) settle() {
 
 // schedule stores a schedule whose jobs must never stop.
 func (f *fleet) schedule() {
-	_, err := f.queue("soak-ticks").Schedule(f.ctx, "tick", bullmq.ScheduleSpec{Every: 300 * time.Millisecond}, "tick",
+	_, err := f.queue("soak-ticks").UpsertSchedule(f.ctx, "tick", bullmq.ScheduleSpec{Every: 300 * time.Millisecond}, "tick",
 		map[string]any{"key": "tick", "fails": 0, "value": 1, "millis": 0})
 	require.NoError(f, err)
 }

@@ -114,7 +114,7 @@ func Jobs[P, R any](t testing.TB, e *Env, task *bullmq.Task[P, R]) []*Enqueued[P
 	spec := task.Spec()
 	var found []*Enqueued[P]
 	for _, state := range unfinished {
-		records, err := e.Client.Queue(spec.Queue.Name).Jobs(ctx, state, 0, -1, true)
+		records, err := e.Client.Queue(spec.Queue.Name).Jobs(ctx, state, 0, -1, bullmq.OldestFirst())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -212,5 +212,5 @@ func work[P, R any](t testing.TB, task *bullmq.Task[P, R], h func(context.Contex
 	if err != nil {
 		t.Fatal(err)
 	}
-	return task.HandleOf(env.Client, id).Result(ctx)
+	return task.JobHandle(env.Client, id).Result(ctx)
 }

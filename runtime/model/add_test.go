@@ -80,7 +80,7 @@ func (q *queue) yields(id string, r request) string {
 		q.detach(q.key(h.id), q.jobs[h.id].parent, false)
 		delete(q.jobs, h.id)
 		delete(q.next, d.ID)
-		if d.TTL > 0 && !d.Extend && !d.KeepLast {
+		if d.TTL > 0 && !d.Extend && !d.KeepLastIfActive {
 			q.held[d.ID] = holder{id, h.until}
 		} else {
 			q.hold(d, id)
@@ -90,7 +90,7 @@ func (q *queue) yields(id string, r request) string {
 		delete(q.next, d.ID)
 		q.hold(d, id)
 		return ""
-	case d.KeepLast && own && slices.Contains(q.active, h.id):
+	case d.KeepLastIfActive && own && slices.Contains(q.active, h.id):
 		r.id = id
 		q.next[d.ID] = r
 		q.held[d.ID] = holder{h.id, 0}
@@ -110,7 +110,7 @@ func (q *queue) yields(id string, r request) string {
 // hold lets a job hold a deduplication id.
 func (q *queue) hold(d *bullmq.Dedup, id string) {
 	h := holder{id: id}
-	if d.TTL > 0 && !d.KeepLast {
+	if d.TTL > 0 && !d.KeepLastIfActive {
 		h.until = q.now + d.TTL.Milliseconds()
 	}
 	q.held[d.ID] = h

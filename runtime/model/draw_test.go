@@ -21,8 +21,8 @@ type payload struct {
 	Delay    int64  `json:"delay,omitempty"`
 }
 
-func keysOf(p *payload) bullmq.Keys {
-	return bullmq.Keys{JobID: p.ID, Dedup: p.Dedup, Priority: p.Priority, Delay: time.Duration(p.Delay) * time.Millisecond}
+func keysOf(p *payload) bullmq.PayloadOptions {
+	return bullmq.PayloadOptions{JobID: p.ID, Dedup: p.Dedup, Priority: p.Priority, Delay: time.Duration(p.Delay) * time.Millisecond}
 }
 
 // dedups are the ways in which adds yield to one another.
@@ -33,8 +33,8 @@ var dedups = []bullmq.Dedup{
 	{Replace: true},
 	{Replace: true, TTL: 5 * time.Minute},
 	{Replace: true, TTL: 5 * time.Minute, Extend: true},
-	{KeepLast: true},
-	{KeepLast: true, Replace: true},
+	{KeepLastIfActive: true},
+	{KeepLastIfActive: true, Replace: true},
 	{Reschedule: true},
 	{Reschedule: true, TTL: 5 * time.Minute},
 }
@@ -110,7 +110,7 @@ func (m *machine) relate(t *rapid.T, q *queue, r *request) {
 func (r *request) shared() []bullmq.Option {
 	opts := []bullmq.Option{bullmq.Attempts(r.attempts), bullmq.LIFO(r.lifo), bullmq.KeepCompleted(r.keepDone), bullmq.KeepFailed(r.keepLost)}
 	if r.backoff > 0 {
-		opts = append(opts, bullmq.RetryBackoff(bullmq.Fixed(time.Duration(r.backoff)*time.Millisecond)))
+		opts = append(opts, bullmq.WithBackoff(bullmq.Fixed(time.Duration(r.backoff)*time.Millisecond)))
 	}
 	return opts
 }

@@ -213,7 +213,7 @@ func (m *machine) finishOne(t *rapid.T, h *held, o outcome) {
 		err = m.hands[h.queue][h.by].Finish(m.ctx, h.hand, o.value, o.err())
 	} else {
 		if o.kind == "limit" {
-			require.NoError(t, m.store.Hold(m.ctx, q.name, time.Duration(o.ms)*time.Millisecond))
+			require.NoError(t, m.store.RateLimit(m.ctx, q.name, time.Duration(o.ms)*time.Millisecond))
 		}
 		req := m.request(w, 0)
 		req.Settle = []storage.Settlement{h.settlement(o)}

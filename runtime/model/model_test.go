@@ -101,7 +101,7 @@ func (m *machine) checkQueue(t *rapid.T, q *queue) {
 		if len(want) == 0 {
 			continue
 		}
-		jobs, err := api.Jobs(m.ctx, s, 0, -1, true)
+		jobs, err := api.Jobs(m.ctx, s, 0, -1, bullmq.OldestFirst())
 		require.NoError(t, err)
 		ids := make([]string, len(jobs))
 		for i := range jobs {
@@ -123,7 +123,7 @@ func (m *machine) checkSettings(t *rapid.T, q *queue) {
 	require.Equal(t, q.concurrency, meta.Concurrency)
 	require.Equal(t, q.limit.Max > 0, meta.Limit != nil)
 	for _, id := range []string{"x", "y"} {
-		holder, err := api.DedupJob(m.ctx, id)
+		holder, err := api.DedupJobID(m.ctx, id)
 		require.NoError(t, err)
 		require.Equal(t, q.held[id].id, holder, "holder of %s on queue %s", id, q.name)
 		ttl, err := m.rdb.PTTL(m.ctx, "bull:"+q.name+":de:"+id).Result()

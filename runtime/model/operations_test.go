@@ -59,24 +59,24 @@ func (m *machine) operations() map[string]func(*rapid.T) {
 			id := m.anyJob(t, q)
 			priority := rapid.IntRange(0, 3).Draw(t, "priority")
 			first := rapid.Bool().Draw(t, "first")
-			refused(t, q.changePriority(id, priority, first), m.api(q).ChangePriority(m.ctx, id, priority, first))
+			refused(t, q.changePriority(id, priority, first), m.api(q).ChangePriority(m.ctx, id, priority, when(first, bullmq.BeforeOthers)...))
 		},
 		"remove": func(t *rapid.T) {
 			q := m.anyQueue(t)
 			id := m.anyJob(t, q)
 			deep := rapid.Bool().Draw(t, "children")
-			refused(t, q.remove(id, deep), m.api(q).Remove(m.ctx, id, deep))
+			refused(t, q.remove(id, deep), m.api(q).Remove(m.ctx, id, when(deep, bullmq.WithChildren)...))
 		},
 		"remove pending children": func(t *rapid.T) {
 			q := m.anyQueue(t)
 			id := m.anyJob(t, q)
 			refused(t, q.removePending(id), m.api(q).RemovePendingChildren(m.ctx, id))
 		},
-		"unlink": func(t *rapid.T) {
+		"remove child dependency": func(t *rapid.T) {
 			q := m.anyQueue(t)
 			id := m.anyJob(t, q)
 			want, werr := q.unlink(id)
-			got, err := m.api(q).Unlink(m.ctx, id)
+			got, err := m.api(q).RemoveChildDependency(m.ctx, id)
 			refused(t, werr, err)
 			require.Equal(t, want, got)
 		},
@@ -98,7 +98,7 @@ func (m *machine) operations() map[string]func(*rapid.T) {
 			q := m.anyQueue(t)
 			delayed := rapid.Bool().Draw(t, "delayed")
 			q.drain(delayed)
-			require.NoError(t, m.api(q).Drain(m.ctx, delayed))
+			require.NoError(t, m.api(q).Drain(m.ctx, when(delayed, bullmq.WithDelayed)...))
 		},
 		"obliterate": func(t *rapid.T) {
 			if rapid.IntRange(0, 3).Draw(t, "seldom") > 0 {
@@ -106,19 +106,19 @@ func (m *machine) operations() map[string]func(*rapid.T) {
 			}
 			q := m.anyQueue(t)
 			force := rapid.Bool().Draw(t, "force")
-			refused(t, q.obliterate(force), m.api(q).Obliterate(m.ctx, force))
+			refused(t, q.obliterate(force), m.api(q).Obliterate(m.ctx, when(force, bullmq.Force)...))
 		},
-		"set concurrency": func(t *rapid.T) {
+		"set global concurrency": func(t *rapid.T) {
 			q := m.anyQueue(t)
 			q.concurrency = rapid.SampledFrom([]int{1, 2, 0, 3}).Draw(t, "n")
-			require.NoError(t, m.api(q).SetConcurrency(m.ctx, q.concurrency))
+			require.NoError(t, m.api(q).SetGlobalConcurrency(m.ctx, q.concurrency))
 		},
-		"set limit": func(t *rapid.T) {
+		"set global rate limit": func(t *rapid.T) {
 			q := m.anyQueue(t)
 			q.limit = rapid.SampledFrom([]bullmq.RateLimit{{}, {Max: 1, Per: time.Minute}, {Max: 2, Per: 10 * time.Minute}}).Draw(t, "limit")
-			require.NoError(t, m.api(q).SetLimit(m.ctx, q.limit))
+			require.NoError(t, m.api(q).SetGlobalRateLimit(m.ctx, q.limit))
 		},
-		"hold": func(t *rapid.T) {
+		"rate limit": func(t *rapid.T) {
 			q := m.anyQueue(t)
 			ms := rapid.SampledFrom([]int64{0, 60000}).Draw(t, "ms")
 			if ms == 0 {
@@ -126,14 +126,14 @@ func (m *machine) operations() map[string]func(*rapid.T) {
 			} else {
 				q.forbid(ms)
 			}
-			require.NoError(t, m.api(q).Hold(m.ctx, time.Duration(ms)*time.Millisecond))
+			require.NoError(t, m.api(q).RateLimit(m.ctx, time.Duration(ms)*time.Millisecond))
 		},
-		"release dedup": func(t *rapid.T) {
+		"remove dedup key": func(t *rapid.T) {
 			q := m.anyQueue(t)
 			id := rapid.SampledFrom([]string{"x", "y"}).Draw(t, "dedup id")
 			_, held := q.held[id]
 			delete(q.held, id)
-			got, err := m.api(q).ReleaseDedup(m.ctx, id)
+			got, err := m.api(q).RemoveDedupKey(m.ctx, id)
 			require.NoError(t, err)
 			require.Equal(t, held, got)
 		},
@@ -143,4 +143,12 @@ func (m *machine) operations() map[string]func(*rapid.T) {
 			require.Zero(t, n, "there are none")
 		},
 	}
+}
+
+// when is a list of one option if a flag is set.
+func when[O any](set bool, option func() O) []O {
+	if !set {
+		return nil
+	}
+	return []O{option()}
 }

@@ -23,7 +23,7 @@ const (
 	addBytes = 1 << 20
 )
 
-// intake is a job to be added, with what only flows and schedulers ask for.
+// intake is a job to be added, with what only flows and schedules ask for.
 type intake struct {
 	*storage.NewJob
 	waits     bool   // for its children
@@ -277,7 +277,7 @@ func dedupSwitches(d *storage.Dedup) string {
 	for _, f := range []struct {
 		flag byte
 		on   bool
-	}{{'e', d.Extend}, {'r', d.Replace}, {'k', d.KeepLast}, {'s', d.Reschedule}} {
+	}{{'e', d.Extend}, {'r', d.Replace}, {'k', d.KeepLastIfActive}, {'s', d.Reschedule}} {
 		if f.on {
 			b = append(b, f.flag)
 		}

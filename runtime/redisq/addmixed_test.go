@@ -153,7 +153,7 @@ func randomJobs(rnd *rand.Rand, n int) []intake {
 		case 1:
 			job.Dedup = &storage.Dedup{
 				ID: oneOf(rnd, "d0", "d1", "d2", "d3"), TTL: time.Duration(oneOf(rnd, 0, 0, 90)) * time.Second, Extend: rnd.IntN(2) == 0,
-				Replace: rnd.IntN(3) == 0, KeepLast: rnd.IntN(3) == 0, Reschedule: rnd.IntN(3) == 0,
+				Replace: rnd.IntN(3) == 0, KeepLastIfActive: rnd.IntN(3) == 0, Reschedule: rnd.IntN(3) == 0,
 			}
 		}
 	}

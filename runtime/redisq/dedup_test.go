@@ -70,7 +70,7 @@ func TestAnotherJobWithTheHoldersID(t *testing.T) {
 		add(job("c", &storage.Dedup{ID: "other"}, time.Minute))
 		due := b.c.ZScore(b.ctx, b.key("q", "delayed"), "c").Val()
 		for _, d := range []storage.Dedup{
-			{Replace: true}, {Reschedule: true}, {KeepLast: true},
+			{Replace: true}, {Reschedule: true}, {KeepLastIfActive: true},
 		} {
 			d.ID = "throttled"
 			require.Equal(t, storage.Added{ID: "c", Existing: true, Name: "n"}, add(job("", &d, time.Second)), "%+v", d)

@@ -22,7 +22,7 @@ func (s *Store) Admit(ctx context.Context, queue string, now time.Time, limit st
 	for i := range jobs {
 		args = append(args, &jobs[i].ID, &jobs[i].Group)
 	}
-	reply, err := s.run(ctx, "group", queue, args...)
+	reply, err := s.run(ctx, "admit", queue, args...)
 	if err != nil {
 		return nil, err
 	}

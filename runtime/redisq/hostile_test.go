@@ -146,7 +146,7 @@ func operations() []operation {
 		{"children", false, func(c context.Context, s *Store) error { return drop(s.Children(c, "bull:q:1")) }},
 		{"names", false, func(c context.Context, s *Store) error { return drop(s.Names(c, "bull:q:1", "bull:q:2")) }},
 		{"read flow", false, func(c context.Context, s *Store) error { return drop(s.ReadFlow(c, 3, "bull:q:1")) }},
-		{"dedup job", false, func(c context.Context, s *Store) error { return drop(s.DedupJob(c, "q", "d")) }},
+		{"dedup job", false, func(c context.Context, s *Store) error { return drop(s.DedupJobID(c, "q", "d")) }},
 		{"events", false, func(c context.Context, s *Store) error { return drop(s.ReadEvents(c, "q", "", time.Millisecond)) }},
 		{"last event", false, func(c context.Context, s *Store) error { return drop(s.LastEvent(c, "q")) }},
 		{"wait", false, func(c context.Context, s *Store) error {

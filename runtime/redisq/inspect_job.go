@@ -169,8 +169,8 @@ func (s *Store) Logs(ctx context.Context, queue, id string, start, end int, asc 
 	return lines, int(n.Val()), nil
 }
 
-// DedupJob implements [storage.Inspector].
-func (s *Store) DedupJob(ctx context.Context, queue, dedupID string) (string, error) {
+// DedupJobID implements [storage.Inspector].
+func (s *Store) DedupJobID(ctx context.Context, queue, dedupID string) (string, error) {
 	if err := s.check("read deduplication", queue).that(dedupID != "", "the deduplication id is empty").err(); err != nil {
 		return "", err
 	}

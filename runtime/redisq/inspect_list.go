@@ -181,7 +181,7 @@ func (s *Store) pages(ctx context.Context, queue string, states []storage.State,
 	for _, state := range states {
 		args = append(args, stateKeys[state].kind, stateKeys[state].name)
 	}
-	cmd, err := runAs(ctx, s, redis.NewSliceCmd, "list", queue, args)
+	cmd, err := runAs(ctx, s, redis.NewSliceCmd, "listjobs", queue, args)
 	if err != nil {
 		return nil, err
 	}

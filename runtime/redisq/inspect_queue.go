@@ -97,7 +97,7 @@ func (s *Store) RateLimitTTL(ctx context.Context, queue string, max int) (time.D
 	if most == 0 {
 		most = parseInt64(own.Val())
 	}
-	// Without a maximum, any count in force is one that a worker's own limiter, or Hold, made.
+	// Without a maximum, any count in force is one that a worker's own limiter, or RateLimit, made.
 	if ttl.Val() <= 0 || parseInt64(count.Val()) < most {
 		return 0, nil
 	}

@@ -202,8 +202,8 @@ func TestMeta(t *testing.T) {
 		require.Equal(b.t, storage.Meta{
 			Version: "bullmq:6.7.0", Paused: true, Extra: map[string]string{"theirs": "x", "max": "5"},
 		}, m)
-		require.NoError(b.t, b.SetLimit(b.ctx, "q", &storage.RateLimit{Max: 7, Per: 1500 * time.Millisecond}))
-		require.NoError(b.t, b.SetConcurrency(b.ctx, "q", 3))
+		require.NoError(b.t, b.SetGlobalRateLimit(b.ctx, "q", &storage.RateLimit{Max: 7, Per: 1500 * time.Millisecond}))
+		require.NoError(b.t, b.SetGlobalConcurrency(b.ctx, "q", 3))
 		m, err = b.Meta(b.ctx, "q")
 		require.NoError(b.t, err)
 		require.Equal(b.t, &storage.RateLimit{Max: 7, Per: 1500 * time.Millisecond}, m.Limit)

@@ -30,5 +30,5 @@ func (s *Store) KeepStep(ctx context.Context, queue string, lock storage.Lock, n
 	if err := in.err(); err != nil {
 		return err
 	}
-	return s.runJob(ctx, "keep a step", "step", queue, lock.ID, &lock.Token, &name, value)
+	return s.runJob(ctx, "keep a step", "keepstep", queue, lock.ID, &lock.Token, &name, value)
 }

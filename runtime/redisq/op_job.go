@@ -46,7 +46,7 @@ func (s *Store) UpdateData(ctx context.Context, queue, id string, data []byte) e
 	if err := s.check("update data", queue).id(id).json("data", data).err(); err != nil {
 		return err
 	}
-	return s.runJob(ctx, "update data", "data", queue, id, data)
+	return s.runJob(ctx, "update data", "updatedata", queue, id, data)
 }
 
 // UpdateProgress implements [storage.Operator].
@@ -54,7 +54,7 @@ func (s *Store) UpdateProgress(ctx context.Context, queue, id string, progress [
 	if err := s.check("update progress", queue).id(id).json("progress", progress).err(); err != nil {
 		return err
 	}
-	return s.runJob(ctx, "update progress", "progress", queue, id, progress)
+	return s.runJob(ctx, "update progress", "updateprogress", queue, id, progress)
 }
 
 // AddLog implements [storage.Operator].
@@ -62,7 +62,7 @@ func (s *Store) AddLog(ctx context.Context, queue, id, line string, keep int) (i
 	if err := s.check("add log", queue).id(id).notNegative("number of lines to keep", keep, "all").err(); err != nil {
 		return 0, err
 	}
-	n, err := s.runJobInt(ctx, "add log", "log", queue, id, line, keep)
+	n, err := s.runJobInt(ctx, "add log", "addlog", queue, id, line, keep)
 	return int(n), err
 }
 

@@ -52,7 +52,7 @@ func (s *Store) obliterateStep(ctx context.Context, queue string, force bool, co
 }
 
 // sweep deletes jobs in no state, deduplication ids whose job is gone,
-// definitions of schedulers that are not listed, and keys that are ours alone,
+// definitions of schedules that are not listed, and keys that are ours alone,
 // of which there are keys among those given.
 func (s *Store) sweep(ctx context.Context, queue string, suffixes []string) error {
 	if _, err := s.removeOrphans(ctx, queue, collect(suffixes, jobOfKey), 0); err != nil {
@@ -78,7 +78,7 @@ func (s *Store) sweep(ctx context.Context, queue string, suffixes []string) erro
 	return err
 }
 
-// iterationOfKey is the id of a scheduler's job, "repeat:<scheduler>:<ms>", that a key is of.
+// iterationOfKey is the id of a schedule's job, "repeat:<schedule>:<ms>", that a key is of.
 func iterationOfKey(suffix string) (id string, ok bool) {
 	if !strings.HasPrefix(suffix, "repeat:") {
 		return "", false
@@ -91,7 +91,7 @@ func iterationOfKey(suffix string) (id string, ok bool) {
 	return id, err == nil && strings.Count(id, ":") >= 2
 }
 
-// schedulerOfKey is the id of the scheduler that a key may be the definition of.
+// schedulerOfKey is the id of the schedule that a key may be the definition of.
 func schedulerOfKey(suffix string) (id string, ok bool) {
 	if _, job := iterationOfKey(suffix); job {
 		return "", false

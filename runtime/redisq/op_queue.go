@@ -37,8 +37,8 @@ func (s *Store) resumePart(ctx context.Context, queue string, first bool, most i
 }
 
 // SetConcurrency implements [storage.Operator].
-func (s *Store) SetConcurrency(ctx context.Context, queue string, n int) error {
-	if err := s.check("set concurrency", queue).notNegative("concurrency", n, "no limit").err(); err != nil {
+func (s *Store) SetGlobalConcurrency(ctx context.Context, queue string, n int) error {
+	if err := s.check("set global concurrency", queue).notNegative("concurrency", n, "no limit").err(); err != nil {
 		return err
 	}
 	if n == 0 {
@@ -48,11 +48,11 @@ func (s *Store) SetConcurrency(ctx context.Context, queue string, n int) error {
 }
 
 // SetLimit implements [storage.Operator].
-func (s *Store) SetLimit(ctx context.Context, queue string, limit *storage.RateLimit) error {
+func (s *Store) SetGlobalRateLimit(ctx context.Context, queue string, limit *storage.RateLimit) error {
 	if limit == nil {
 		return s.changeLimit(ctx, queue, "clear", "max", "duration")
 	}
-	in := s.check("set limit", queue).
+	in := s.check("set global rate limit", queue).
 		that(limit.Max > 0, "the maximum is %d: give 1 or more, or a nil limit for none", limit.Max).
 		that(limit.Per > 0, "the time is %v: give a millisecond or more", limit.Per)
 	if err := in.err(); err != nil {
@@ -61,9 +61,9 @@ func (s *Store) SetLimit(ctx context.Context, queue string, limit *storage.RateL
 	return s.changeLimit(ctx, queue, "set", "max", limit.Max, "duration", millis(limit.Per))
 }
 
-// Hold implements [storage.Operator].
-func (s *Store) Hold(ctx context.Context, queue string, d time.Duration) error {
-	in := s.check("hold", queue).that(d >= 0, "the time is %v: give 0 to end it, or more", d)
+// RateLimit implements [storage.Operator].
+func (s *Store) RateLimit(ctx context.Context, queue string, d time.Duration) error {
+	in := s.check("rate limit", queue).that(d >= 0, "the time is %v: give 0 to end it, or more", d)
 	if err := in.err(); err != nil {
 		return err
 	}
@@ -80,17 +80,17 @@ func (s *Store) Hold(ctx context.Context, queue string, d time.Duration) error {
 // changeLimit changes limits. Workers that had nothing to take because of one
 // are woken: peers leave them waiting until they look again by themselves.
 func (s *Store) changeLimit(ctx context.Context, queue string, args ...any) error {
-	_, err := s.runInt(ctx, "limit", queue, args...)
+	_, err := s.runInt(ctx, "setratelimit", queue, args...)
 	return err
 }
 
-// ReleaseDedup implements [storage.Operator].
-func (s *Store) ReleaseDedup(ctx context.Context, queue, dedupID, owner string) (bool, error) {
-	if err := s.check("release deduplication", queue).that(dedupID != "", "the deduplication id is empty").err(); err != nil {
+// RemoveDedupKey implements [storage.Operator].
+func (s *Store) RemoveDedupKey(ctx context.Context, queue, dedupID, owner string) (bool, error) {
+	if err := s.check("remove deduplication key", queue).that(dedupID != "", "the deduplication id is empty").err(); err != nil {
 		return false, err
 	}
 	if owner != "" {
-		n, err := s.runInt(ctx, "dedup", queue, dedupID, owner)
+		n, err := s.runInt(ctx, "removededup", queue, dedupID, owner)
 		return n == 1, err
 	}
 	b, err := s.base(queue)

@@ -26,12 +26,12 @@ func (s *Store) RemovePendingChildren(ctx context.Context, queue, id string) err
 	return s.runJob(ctx, "remove pending children", "removechildren", queue, id, s.nowMillis())
 }
 
-// Unlink implements [storage.Operator].
-func (s *Store) Unlink(ctx context.Context, queue, id string) (bool, error) {
-	if err := s.check("unlink", queue).id(id).err(); err != nil {
+// RemoveChildDependency implements [storage.Operator].
+func (s *Store) RemoveChildDependency(ctx context.Context, queue, id string) (bool, error) {
+	if err := s.check("remove child dependency", queue).id(id).err(); err != nil {
 		return false, err
 	}
-	n, err := s.runJobInt(ctx, "unlink", "unlink", queue, id, s.nowMillis())
+	n, err := s.runJobInt(ctx, "remove child dependency", "removechilddependency", queue, id, s.nowMillis())
 	return err == nil && n == 0, err
 }
 

@@ -195,14 +195,14 @@ func TestRemoveRefusals(t *testing.T) {
 		require.NoError(b.t, b.Remove(b.ctx, "q", "repeat:s:1600000000000", true))
 
 		require.ErrorIs(b.t, b.RemovePendingChildren(b.ctx, "q", "nope"), storage.ErrJobNotFound)
-		_, err := b.Unlink(b.ctx, "q", "nope")
+		_, err := b.RemoveChildDependency(b.ctx, "q", "nope")
 		require.ErrorIs(b.t, err, storage.ErrJobNotFound)
 		b.job("q", "alone")
-		was, err := b.Unlink(b.ctx, "q", "alone")
+		was, err := b.RemoveChildDependency(b.ctx, "q", "alone")
 		require.NoError(b.t, err)
 		require.False(b.t, was)
 		b.job("q", "orphan", "parentKey", b.key("p", "gone"))
-		_, err = b.Unlink(b.ctx, "q", "orphan")
+		_, err = b.RemoveChildDependency(b.ctx, "q", "orphan")
 		require.ErrorIs(b.t, err, storage.ErrNoParent)
 	})
 }

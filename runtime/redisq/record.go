@@ -76,7 +76,7 @@ func setProduced(r *storage.Record, name, value string) bool {
 	case "parent":
 		r.Parent = []byte(value)
 	case "rjk":
-		r.Scheduler = value
+		r.ScheduleID = value
 	case "deid":
 		r.DedupID = value
 	default:

@@ -23,7 +23,7 @@ func TestRecordHasEveryField(t *testing.T) {
 		AttemptsMade: 1, AttemptsStarted: 2, StalledCount: 3,
 		ProcessedOn: time.UnixMilli(1700000000001), FinishedOn: time.UnixMilli(1700000000002), ProcessedBy: "w",
 		Progress: []byte("50"), ReturnValue: []byte("null"), FailedReason: "boom", Stack: []byte(`["at x"]`), Deferred: "child failed",
-		ParentKey: "bull:p:1", Parent: []byte(`{"id":"1"}`), Scheduler: "s", DedupID: "d",
+		ParentKey: "bull:p:1", Parent: []byte(`{"id":"1"}`), ScheduleID: "s", DedupID: "d",
 		Extra: map[string]string{"nrjid": "n", "tm": "t"},
 	}, r)
 }

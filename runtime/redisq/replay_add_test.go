@@ -109,7 +109,7 @@ func replayAddJob(ctx context.Context, s *Store, r *vectors.Record) (any, error)
 	}
 	if d := o.Dedup; d != nil {
 		job.Dedup = &storage.Dedup{
-			ID: d.ID, TTL: recordedMillis(d.TTL), Extend: d.Extend, Replace: d.Replace, KeepLast: d.KeepLast, Reschedule: d.Reschedule,
+			ID: d.ID, TTL: recordedMillis(d.TTL), Extend: d.Extend, Replace: d.Replace, KeepLastIfActive: d.KeepLast, Reschedule: d.Reschedule,
 		}
 	}
 	_, queue := r.Queue()

@@ -367,7 +367,7 @@ func replayDedupJob(ctx context.Context, s *Store, r *vectors.Record) (any, erro
 	if err != nil {
 		return nil, err
 	}
-	id, err := s.DedupJob(ctx, queue, a.ID)
+	id, err := s.DedupJobID(ctx, queue, a.ID)
 	if id == "" {
 		return nil, err
 	}

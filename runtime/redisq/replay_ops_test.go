@@ -208,7 +208,7 @@ func replayUnlink(ctx context.Context, s *Store, r *vectors.Record) (any, error)
 	}
 	i := strings.LastIndexByte(a.JobKey, ':')
 	queue := strings.TrimPrefix(a.JobKey[:i], s.prefix+":")
-	was, err := s.Unlink(ctx, queue, a.JobKey[i+1:])
+	was, err := s.RemoveChildDependency(ctx, queue, a.JobKey[i+1:])
 	return flag(!was), err
 }
 
@@ -217,7 +217,7 @@ func replayReleaseDedup(ctx context.Context, s *Store, r *vectors.Record) (any, 
 	if err != nil {
 		return nil, err
 	}
-	was, err := s.ReleaseDedup(ctx, queue, strings.TrimPrefix(a.DeduplicationKey, r.Base()+"de:"), a.JobID)
+	was, err := s.RemoveDedupKey(ctx, queue, strings.TrimPrefix(a.DeduplicationKey, r.Base()+"de:"), a.JobID)
 	return flag(was), err
 }
 
@@ -280,7 +280,7 @@ func replaySetConcurrency(ctx context.Context, s *Store, r *vectors.Record) (any
 	if err != nil {
 		return nil, err
 	}
-	return vectors.NoReply, s.SetConcurrency(ctx, queue, a.Concurrency)
+	return vectors.NoReply, s.SetGlobalConcurrency(ctx, queue, a.Concurrency)
 }
 
 func replaySetLimit(ctx context.Context, s *Store, r *vectors.Record) (any, error) {
@@ -292,7 +292,7 @@ func replaySetLimit(ctx context.Context, s *Store, r *vectors.Record) (any, erro
 	if a.Max > 0 {
 		limit = &storage.RateLimit{Max: int(a.Max), Per: time.Duration(a.Duration) * time.Millisecond}
 	}
-	return vectors.NoReply, s.SetLimit(ctx, queue, limit)
+	return vectors.NoReply, s.SetGlobalRateLimit(ctx, queue, limit)
 }
 
 func replayHold(ctx context.Context, s *Store, r *vectors.Record) (any, error) {
@@ -300,7 +300,7 @@ func replayHold(ctx context.Context, s *Store, r *vectors.Record) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return vectors.NoReply, s.Hold(ctx, queue, time.Duration(a.MS)*time.Millisecond)
+	return vectors.NoReply, s.RateLimit(ctx, queue, time.Duration(a.MS)*time.Millisecond)
 }
 
 func replayClearLogs(ctx context.Context, s *Store, r *vectors.Record) (any, error) {
@@ -316,6 +316,6 @@ func replayFreeDedup(ctx context.Context, s *Store, r *vectors.Record) (any, err
 	if err != nil {
 		return nil, err
 	}
-	was, err := s.ReleaseDedup(ctx, queue, a.ID, "")
+	was, err := s.RemoveDedupKey(ctx, queue, a.ID, "")
 	return flag(was), err
 }

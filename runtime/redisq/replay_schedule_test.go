@@ -21,7 +21,7 @@ var replaySchedule = map[string]replayFunc{
 	"plain:getJobSchedulersCount": replayCountSchedules,
 }
 
-// scheduleArgs are the arguments of the recorded operations on schedulers.
+// scheduleArgs are the arguments of the recorded operations on schedules.
 type scheduleArgs struct {
 	ID    string          `json:"schedulerId"`
 	Next  json.RawMessage `json:"nextMillis"` // a number, or ""
@@ -110,7 +110,7 @@ func replayUpsertSchedule(ctx context.Context, s *Store, r *vectors.Record) (any
 	}
 	it.Name = a.Rule.Name
 	d := storage.Schedule{
-		ID: a.ID, ScheduleRule: a.Rule.rule(), Slot: a.slot(), KeepDue: true, Job: it,
+		ID: a.ID, ScheduleRule: a.Rule.rule(), NextRun: a.slot(), KeepDue: true, Job: it,
 		Template: storage.Template{Name: a.Rule.Name, Data: unlessEmpty([]byte(a.Data)), Opts: unlessEmpty(a.Opts)},
 	}
 	_, queue := r.Queue()
@@ -118,13 +118,13 @@ func replayUpsertSchedule(ctx context.Context, s *Store, r *vectors.Record) (any
 	if err != nil {
 		return nil, err
 	}
-	if errors.Is(out[0].Err, storage.ErrSlotTaken) {
+	if errors.Is(out[0].Err, storage.ErrRunTaken) {
 		if a.Rule.Pattern != "" {
 			return -10, nil
 		}
 		return -11, nil
 	}
-	return []any{out[0].ID, max(0, out[0].Slot.UnixMilli()-a.Now)}, out[0].Err
+	return []any{out[0].ID, max(0, out[0].NextRun.UnixMilli()-a.Now)}, out[0].Err
 }
 
 func unlessEmpty(text []byte) []byte {
@@ -146,7 +146,7 @@ func replayAdvanceSchedule(ctx context.Context, s *Store, r *vectors.Record) (an
 	rule := repeat.rule()
 	_, queue := r.Queue()
 	out, err := s.AdvanceSchedules(ctx, queue, time.UnixMilli(a.Now), []storage.Advance{{
-		ID: a.ID, Job: a.Taken, Slot: a.slot(), Every: rule.Every, Offset: rule.Offset, End: rule.End, Next: it,
+		ID: a.ID, Job: a.Taken, NextRun: a.slot(), Every: rule.Every, Offset: rule.Offset, End: rule.End, Next: it,
 	}})
 	if err != nil {
 		return nil, err
@@ -189,10 +189,10 @@ func replayReadSchedule(ctx context.Context, s *Store, r *vectors.Record) (any, 
 		}
 		return []any{}, nil
 	}
-	return []any{vectors.Hash(scheduleHash(found[0])), strconv.FormatInt(found[0].Slot.UnixMilli(), 10)}, nil
+	return []any{vectors.Hash(scheduleHash(found[0])), strconv.FormatInt(found[0].NextRun.UnixMilli(), 10)}, nil
 }
 
-// scheduleHash are the fields of which a scheduler was read.
+// scheduleHash are the fields of which a schedule was read.
 func scheduleHash(r *storage.ScheduleRecord) map[string]string {
 	fields := scheduleFields(&storage.Schedule{ScheduleRule: r.ScheduleRule, Template: r.Template})
 	h := map[string]string{"offset": strconv.FormatInt(r.Offset.Milliseconds(), 10), "ic": strconv.Itoa(r.Iterations)}
@@ -219,10 +219,10 @@ func replayListSchedules(ctx context.Context, s *Store, r *vectors.Record) (any,
 	return list, err
 }
 
-// shownSchedule is a scheduler as the peer's interface shows it.
+// shownSchedule is a schedule as the peer's interface shows it.
 func shownSchedule(r *storage.ScheduleRecord) map[string]any {
 	m := map[string]any{
-		"key": r.ID, "name": r.Template.Name, "next": r.Slot.UnixMilli(), "iterationCount": r.Iterations, "offset": r.Offset.Milliseconds(),
+		"key": r.ID, "name": r.Template.Name, "next": r.NextRun.UnixMilli(), "iterationCount": r.Iterations, "offset": r.Offset.Milliseconds(),
 	}
 	if r.Pattern != "" {
 		m["pattern"] = r.Pattern

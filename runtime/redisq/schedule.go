@@ -14,13 +14,13 @@ import (
 
 // UpsertSchedules implements [storage.Scheduler]. All are stored in one step.
 func (s *Store) UpsertSchedules(ctx context.Context, queue string, now time.Time, list []storage.Schedule) ([]storage.Scheduled, error) {
-	in := s.check("upsert schedulers", queue)
+	in := s.check("upsert schedules", queue)
 	for i := range list {
 		d := &list[i]
-		in.that(d.ID != "", "scheduler %d of %d has no id", i+1, len(list))
-		in.that((d.Pattern == "") != (d.Every <= 0), "scheduler %q needs either a pattern or an interval", d.ID)
-		in.that(d.Pattern == "" || !d.Slot.IsZero(), "scheduler %q has a pattern and no slot", d.ID)
-		in.that(isObject(d.Job.Opts), "scheduler %q: the options %.60q are not a JSON object", d.ID, d.Job.Opts)
+		in.that(d.ID != "", "schedule %d of %d has no id", i+1, len(list))
+		in.that((d.Pattern == "") != (d.Every <= 0), "schedule %q needs either a pattern or an interval", d.ID)
+		in.that(d.Pattern == "" || !d.NextRun.IsZero(), "schedule %q has a pattern and no slot", d.ID)
+		in.that(isObject(d.Job.Opts), "schedule %q: the options %.60q are not a JSON object", d.ID, d.Job.Opts)
 	}
 	if err := in.err(); err != nil || len(list) == 0 {
 		return nil, err
@@ -32,12 +32,12 @@ func (s *Store) UpsertSchedules(ctx context.Context, queue string, now time.Time
 	for i := range list {
 		args = appendSchedule(args, &list[i])
 	}
-	reply, err := s.run(ctx, "schedule", queue, args...)
+	reply, err := s.run(ctx, "upsertschedules", queue, args...)
 	if err != nil {
 		return nil, err
 	}
 	if len(reply) != 2*len(list) {
-		return nil, unreadable(fmt.Errorf("bullmq: upsert schedulers on queue %q: the reply has %d elements for %d", queue, len(reply), len(list)))
+		return nil, unreadable(fmt.Errorf("bullmq: upsert schedules on queue %q: the reply has %d elements for %d", queue, len(reply), len(list)))
 	}
 	out := make([]storage.Scheduled, len(list))
 	for i := range list {
@@ -46,33 +46,33 @@ func (s *Store) UpsertSchedules(ctx context.Context, queue string, now time.Time
 			out[i].Err = scheduleError(queue, list[i].ID, note)
 			continue
 		}
-		out[i] = storage.Scheduled{ID: id, Slot: slotOf(id)}
+		out[i] = storage.Scheduled{ID: id, NextRun: slotOf(id)}
 	}
 	return out, nil
 }
 
 func isObject(text []byte) bool { return len(text) > 1 && text[0] == '{' && json.Valid(text) }
 
-// scheduleError is the error that a code of the scripts of schedulers stands for.
+// scheduleError is the error that a code of the scripts of schedules stands for.
 func scheduleError(queue, id, code string) error {
 	var err error
 	switch code {
 	case "-10", "-11", "2":
-		err = storage.ErrSlotTaken
+		err = storage.ErrRunTaken
 	case "-12", "4":
 		err = storage.ErrScheduleEnded
 	case "3":
-		err = storage.ErrOldScheduler
+		err = storage.ErrOldSchedule
 	default:
 		err = storage.OfKind(storage.ErrMalformed, errors.New("unknown reply "+code+" of a script"))
 	}
-	return fmt.Errorf("bullmq: scheduler %q on queue %q: %w", id, queue, err)
+	return fmt.Errorf("bullmq: schedule %q on queue %q: %w", id, queue, err)
 }
 
-// slotOf is the time in the id of a scheduler's job.
+// slotOf is the time in the id of a schedule's job.
 func slotOf(id string) time.Time { return parseTime(id[strings.LastIndexByte(id, ':')+1:]) }
 
-// appendSchedule appends a scheduler as the script expects it.
+// appendSchedule appends a schedule as the script expects it.
 func appendSchedule(args []any, d *storage.Schedule) []any {
 	switches := ""
 	if d.KeepDue {
@@ -83,7 +83,7 @@ func appendSchedule(args []any, d *storage.Schedule) []any {
 	}
 	slot := ""
 	if d.Pattern != "" {
-		slot = millisText(d.Slot)
+		slot = millisText(d.NextRun)
 	}
 	args = append(args, d.ID, slot, durationText(d.Every), durationText(d.Offset), millisText(d.Start), millisText(d.End), switches, d.Job.Name, d.Job.Data)
 	args = appendIteration(args, d.ID, &d.Job)
@@ -106,7 +106,7 @@ func appendIteration(args []any, id string, it *storage.Iteration) []any {
 	return append(args, opts, jid[:len(jid)-1], it.Priority, it.DedupID)
 }
 
-// scheduleFields are the names and values of a scheduler's hash, without those
+// scheduleFields are the names and values of a schedule's hash, without those
 // that are counted on.
 func scheduleFields(d *storage.Schedule) []string {
 	fields := []string{"name", d.Template.Name}
@@ -145,10 +145,10 @@ func durationText(d time.Duration) string {
 
 // AdvanceSchedules implements [storage.Scheduler]. All are advanced in one step.
 func (s *Store) AdvanceSchedules(ctx context.Context, queue string, now time.Time, list []storage.Advance) ([]storage.Scheduled, error) {
-	in := s.check("advance schedulers", queue)
+	in := s.check("advance schedules", queue)
 	for i := range list {
-		in.that(list[i].ID != "" && list[i].Job != "", "scheduler %d of %d needs an id and a job", i+1, len(list))
-		in.that(isObject(list[i].Next.Opts), "scheduler %q: the options %.60q are not a JSON object", list[i].ID, list[i].Next.Opts)
+		in.that(list[i].ID != "" && list[i].Job != "", "schedule %d of %d needs an id and a job", i+1, len(list))
+		in.that(isObject(list[i].Next.Opts), "schedule %q: the options %.60q are not a JSON object", list[i].ID, list[i].Next.Opts)
 	}
 	if err := in.err(); err != nil || len(list) == 0 {
 		return nil, err
@@ -160,22 +160,22 @@ func (s *Store) AdvanceSchedules(ctx context.Context, queue string, now time.Tim
 		if a.Next.LIFO {
 			switches = "l"
 		}
-		args = append(args, a.ID, a.Job, millisText(a.Slot), durationText(a.Every), durationText(a.Offset), millisText(a.End), switches)
+		args = append(args, a.ID, a.Job, millisText(a.NextRun), durationText(a.Every), durationText(a.Offset), millisText(a.End), switches)
 		args = appendIteration(args, a.ID, &a.Next)
 	}
-	reply, err := s.run(ctx, "advance", queue, args...)
+	reply, err := s.run(ctx, "advanceschedules", queue, args...)
 	if err != nil {
 		return nil, err
 	}
 	if len(reply) != 2*len(list) {
-		return nil, unreadable(fmt.Errorf("bullmq: advance schedulers on queue %q: the reply has %d elements for %d", queue, len(reply), len(list)))
+		return nil, unreadable(fmt.Errorf("bullmq: advance schedules on queue %q: the reply has %d elements for %d", queue, len(reply), len(list)))
 	}
 	out := make([]storage.Scheduled, len(list))
 	for i := range list {
 		code, id := reply[2*i], reply[2*i+1]
 		switch code {
 		case "0":
-			out[i] = storage.Scheduled{ID: id, Slot: slotOf(id)}
+			out[i] = storage.Scheduled{ID: id, NextRun: slotOf(id)}
 		case "1":
 		default:
 			out[i].Err = scheduleError(queue, list[i].ID, code)
@@ -189,9 +189,9 @@ func (s *Store) RemoveSchedules(ctx context.Context, queue string, ids ...string
 	return s.unschedule(ctx, queue, "", ids)
 }
 
-// unschedule removes the schedulers of an owner; empty: whoever's they are.
+// unschedule removes the schedules of an owner; empty: whoever's they are.
 func (s *Store) unschedule(ctx context.Context, queue, owner string, ids []string) ([]bool, error) {
-	if err := s.checkScheduleIDs("remove schedulers", queue, ids); err != nil || len(ids) == 0 {
+	if err := s.checkScheduleIDs("remove schedules", queue, ids); err != nil || len(ids) == 0 {
 		return nil, err
 	}
 	args := make([]any, 1, 1+len(ids))
@@ -199,12 +199,12 @@ func (s *Store) unschedule(ctx context.Context, queue, owner string, ids []strin
 	for _, id := range ids {
 		args = append(args, id)
 	}
-	reply, err := s.run(ctx, "unschedule", queue, args...)
+	reply, err := s.run(ctx, "removeschedules", queue, args...)
 	if err != nil {
 		return nil, err
 	}
 	if len(reply) != len(ids) {
-		return nil, unreadable(fmt.Errorf("bullmq: remove schedulers on queue %q: the reply has %d elements for %d", queue, len(reply), len(ids)))
+		return nil, unreadable(fmt.Errorf("bullmq: remove schedules on queue %q: the reply has %d elements for %d", queue, len(reply), len(ids)))
 	}
 	removed := make([]bool, len(ids))
 	for i := range removed {

@@ -10,20 +10,20 @@ import (
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
-// Who declares a scheduler is a field of its hash. Peers ignore it, and whoever
-// stores the scheduler anew or removes it deletes it: so what is there is true.
+// Who declares a schedule is a field of its hash. Peers ignore it, and whoever
+// stores the schedule anew or removes it deletes it: so what is there is true.
 const (
 	ownerField = "gen:owner"
-	// firstField is the count of jobs at which the scheduler's limit began to count.
+	// firstField is the count of jobs at which the schedule's limit began to count.
 	firstField = "gen:first"
 )
 
-// owners is the key of a set that tells in which queues there may be schedulers
+// owners is the key of a set that tells in which queues there may be schedules
 // of whom: its members are "<queue>:<owner>". It stands below the empty name,
 // which no queue has.
 func (s *Store) owners() string { return s.prefix + "::gen:schedules" }
 
-// noteOwners notes the owners of schedulers that are about to be stored. It is a
+// noteOwners notes the owners of schedules that are about to be stored. It is a
 // call of its own, since a cluster may keep the set elsewhere, and it is made
 // before: a note too many does no harm.
 func (s *Store) noteOwners(ctx context.Context, queue string, list []storage.Schedule) error {
@@ -82,7 +82,7 @@ func (s *Store) forgetOwners(ctx context.Context, queue string) error {
 	return s.send(ctx, redis.NewIntCmd(ctx, args...))
 }
 
-// pruneStep is how many schedulers are looked at in one round trip.
+// pruneStep is how many schedules are looked at in one round trip.
 const pruneStep = 1000
 
 // PruneSchedules implements [storage.Scheduler]. Only schedulers of the owner
@@ -92,7 +92,7 @@ func (s *Store) PruneSchedules(ctx context.Context, queue, owner string, keep []
 	if err != nil {
 		return nil, err
 	}
-	if err := s.check("prune schedulers", queue).that(owner != "", "the owner is empty").err(); err != nil {
+	if err := s.check("prune schedules", queue).that(owner != "", "the owner is empty").err(); err != nil {
 		return nil, err
 	}
 	all := redis.NewStringSliceCmd(ctx, "zrange", b+"repeat", 0, -1)
@@ -124,7 +124,7 @@ func (s *Store) PruneSchedules(ctx context.Context, queue, owner string, keep []
 	return pruned, nil
 }
 
-// ownedOf are those of some schedulers that belong to an owner.
+// ownedOf are those of some schedules that belong to an owner.
 func (s *Store) ownedOf(ctx context.Context, b, owner string, ids []string) ([]string, error) {
 	cmds := make([]redis.Cmder, len(ids))
 	for i, id := range ids {

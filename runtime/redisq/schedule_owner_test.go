@@ -10,7 +10,7 @@ import (
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
-// owned is a scheduler that somebody declares.
+// owned is a schedule that somebody declares.
 func owned(id, owner string) storage.Schedule {
 	d := interval(id)
 	d.Owner, d.Limit = owner, 7

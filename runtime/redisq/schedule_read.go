@@ -12,7 +12,7 @@ import (
 
 // Schedules implements [storage.Scheduler].
 func (s *Store) Schedules(ctx context.Context, queue string, ids ...string) ([]*storage.ScheduleRecord, error) {
-	if err := s.checkScheduleIDs("read schedulers", queue, ids); err != nil || len(ids) == 0 {
+	if err := s.checkScheduleIDs("read schedules", queue, ids); err != nil || len(ids) == 0 {
 		return nil, err
 	}
 	b, err := s.base(queue)
@@ -81,7 +81,7 @@ func (s *Store) CountSchedules(ctx context.Context, queue string) (int, error) {
 }
 
 func scheduleRecord(id string, fields map[string]string, slot float64) *storage.ScheduleRecord {
-	r := &storage.ScheduleRecord{ID: id, Slot: parseTime(strconv.FormatFloat(slot, 'f', -1, 64))}
+	r := &storage.ScheduleRecord{ID: id, NextRun: parseTime(strconv.FormatFloat(slot, 'f', -1, 64))}
 	for name, value := range fields {
 		switch name {
 		case "name":

@@ -17,7 +17,7 @@ func slotID(id string, t time.Time) string {
 	return "repeat:" + id + ":" + strconv.FormatInt(t.UnixMilli(), 10)
 }
 
-// interval is a scheduler of a job each minute.
+// interval is a schedule of a job each minute.
 func interval(id string) storage.Schedule {
 	return storage.Schedule{
 		ID: id, ScheduleRule: storage.ScheduleRule{Every: time.Minute}, Template: storage.Template{Name: "n"},
@@ -25,10 +25,10 @@ func interval(id string) storage.Schedule {
 	}
 }
 
-// pattern is a scheduler whose first job is at a time.
+// pattern is a schedule whose first job is at a time.
 func pattern(id string, slot time.Time) storage.Schedule {
 	d := interval(id)
-	d.ScheduleRule, d.Slot, d.KeepDue = storage.ScheduleRule{Pattern: "* * * * *", TZ: "UTC"}, slot, true
+	d.ScheduleRule, d.NextRun, d.KeepDue = storage.ScheduleRule{Pattern: "* * * * *", TZ: "UTC"}, slot, true
 	return d
 }
 
@@ -51,9 +51,9 @@ func TestSchedulesOfOneCall(t *testing.T) {
 		ended := interval("ended")
 		ended.Start, ended.End = at(100), at(90)
 		out := b.upsert(at(0), pattern("p", at(60)), urgent, pattern("taken", at(60)), interval("plain"), first, ended)
-		require.Equal(b.t, storage.Scheduled{ID: slotID("p", at(60)), Slot: at(60)}, out[0])
-		require.Equal(b.t, storage.Scheduled{ID: slotID("urgent", at(0)), Slot: at(0)}, out[1])
-		require.ErrorIs(b.t, out[2].Err, storage.ErrSlotTaken)
+		require.Equal(b.t, storage.Scheduled{ID: slotID("p", at(60)), NextRun: at(60)}, out[0])
+		require.Equal(b.t, storage.Scheduled{ID: slotID("urgent", at(0)), NextRun: at(0)}, out[1])
+		require.ErrorIs(b.t, out[2].Err, storage.ErrRunTaken)
 		require.ErrorContains(b.t, out[2].Err, `"taken"`)
 		require.ErrorIs(b.t, out[5].Err, storage.ErrScheduleEnded)
 
@@ -61,7 +61,7 @@ func TestSchedulesOfOneCall(t *testing.T) {
 		require.Equal(b.t, []string{slotID("urgent", at(0))}, b.set("q", "prioritized"))
 		require.Equal(b.t, []string{slotID("first", at(0)), "1", slotID("plain", at(0))}, b.list("q", "wait"))
 		require.Equal(b.t, "d", b.do("hget", b.key("q", slotID("urgent", at(0))), "deid"))
-		require.False(b.t, b.exists("q", "de:d"), "schedulers do not deduplicate")
+		require.False(b.t, b.exists("q", "de:d"), "schedules do not deduplicate")
 		require.Equal(b.t, []string{"0", "1"}, b.set("q", "marker"))
 		require.Len(b.t, b.events("q"), 8, "two of each job")
 		n, err := b.CountSchedules(b.ctx, "q")
@@ -98,7 +98,7 @@ func TestScheduleReplacesItsJob(t *testing.T) {
 				b.do("rpush", b.key("q", out[0].ID+":logs"), "line")
 				d.Every = time.Hour
 				next := b.upsert(at(2), d)
-				require.Equal(b.t, at(2), next[0].Slot)
+				require.Equal(b.t, at(2), next[0].NextRun)
 				require.False(b.t, b.exists("q", "de:d"))
 				require.False(b.t, b.exists("q", out[0].ID+":logs"))
 			})
@@ -114,13 +114,13 @@ func TestManyTakenSlots(t *testing.T) {
 		}
 		d := interval("s")
 		out := b.upsert(at(0), d)
-		require.ErrorIs(b.t, out[0].Err, storage.ErrSlotTaken)
+		require.ErrorIs(b.t, out[0].Err, storage.ErrRunTaken)
 		require.False(b.t, b.exists("q", "repeat"))
 		b.do("zadd", b.key("q", "repeat"), at(0).UnixMilli(), "s")
 		b.do("hset", b.key("q", "repeat:s"), "name", "n", "every", 60000, "ic", 1)
 		moved, err := b.AdvanceSchedules(b.ctx, "q", at(1), []storage.Advance{{ID: "s", Job: slotID("s", at(0)), Next: d.Job}})
 		require.NoError(b.t, err)
-		require.Equal(b.t, at(60*40), moved[0].Slot, "a worker finds a time, however far")
+		require.Equal(b.t, at(60*40), moved[0].NextRun, "a worker finds a time, however far")
 		require.Contains(b.t, b.events("q"), "duplicated jobId="+slotID("s", at(60)))
 	})
 }
@@ -147,7 +147,7 @@ func TestAdvanceManyInOneCall(t *testing.T) {
 			for i := range int64(4) {
 				want := storage.Scheduled{}
 				if again == 0 {
-					want = storage.Scheduled{ID: slotID("s"+strconv.FormatInt(i, 10), at(120+i)), Slot: at(120 + i)}
+					want = storage.Scheduled{ID: slotID("s"+strconv.FormatInt(i, 10), at(120+i)), NextRun: at(120 + i)}
 				}
 				require.Equal(b.t, want, out[1+i])
 			}
@@ -187,7 +187,7 @@ func TestScheduleArgumentsAreChecked(t *testing.T) {
 		bad := interval("")
 		bad.Job.Opts = []byte(`[]`)
 		_, err := b.UpsertSchedules(b.ctx, "q", at(0), []storage.Schedule{bad, {ID: "x", Job: interval("x").Job}, pattern("y", time.Time{})})
-		for _, words := range []string{"scheduler 1 of 3 has no id", "not a JSON object", `"x" needs either`, `"y" has a pattern and no slot`} {
+		for _, words := range []string{"schedule 1 of 3 has no id", "not a JSON object", `"x" needs either`, `"y" has a pattern and no slot`} {
 			require.ErrorContains(b.t, err, words)
 		}
 		_, err = b.AdvanceSchedules(b.ctx, "q", at(0), []storage.Advance{{ID: "x"}})

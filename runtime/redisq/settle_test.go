@@ -259,7 +259,7 @@ func TestFreedSlotWakesAWorker(t *testing.T) {
 		b.take("1")
 		b.waiting("q", "wait", "2")
 		b.do("del", "bull:q:marker")
-		require.NoError(t, b.Hold(b.ctx, "q", time.Hour))
+		require.NoError(t, b.RateLimit(b.ctx, "q", time.Hour))
 		req := settleAt(1, completed("1"))
 		req.Limit = &storage.RateLimit{Max: 9, Per: time.Hour}
 		require.Positive(t, b.settleAll(req).Limited)
@@ -358,7 +358,7 @@ func TestBackToWaitUnderALimitSetByHand(t *testing.T) {
 	t.Parallel()
 	onServers(t, nil, func(b *bench) {
 		b.take("1")
-		require.NoError(t, b.Hold(b.ctx, "q", time.Hour))
+		require.NoError(t, b.RateLimit(b.ctx, "q", time.Hour))
 		reply := b.settleAll(settleAt(1, settledAs(storage.BackToWait, "1")))
 		require.Empty(t, reply.Jobs)
 		remains(t, reply.Limited, time.Hour)

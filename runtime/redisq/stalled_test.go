@@ -22,7 +22,7 @@ func TestJobsWithoutALockAreRecoveredAtTheSecondLook(t *testing.T) {
 	t.Parallel()
 	onServers(t, nil, func(b *bench) {
 		b.take("1", "2", "3")
-		b.do("hset", "bull:q:3", "rjk", "s") // of a scheduler that is gone
+		b.do("hset", "bull:q:3", "rjk", "s") // of a schedule that is gone
 		b.do("del", "bull:q:1:lock", "bull:q:3:lock")
 		require.Empty(t, b.recoverStalled(1), "they are only marked")
 		b.do("del", "bull:q:marker", "bull:q:stalled-check")
@@ -42,7 +42,7 @@ func TestJobsWithoutALockAreRecoveredAtTheSecondLook(t *testing.T) {
 		b.do("del", "bull:q:stalled-check")
 		require.Equal(t, []string{"1", "3"}, b.recoverStalled(1))
 		jobs = b.mustSettle(settleAt(2)).Jobs
-		require.Empty(t, jobs[0].Deferred, "a job of a scheduler may stall without limit")
+		require.Empty(t, jobs[0].Deferred, "a job of a schedule may stall without limit")
 		require.Equal(t, "job stalled more than allowable limit", jobs[1].Deferred)
 		require.Equal(t, 2, jobs[1].StalledCount)
 	})

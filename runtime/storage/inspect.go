@@ -73,8 +73,8 @@ type Inspector interface {
 	// RateLimitTTL is how long no job may start because of a rate limit of max
 	// jobs (0: the queue's own limit); zero: none is in force.
 	RateLimitTTL(ctx context.Context, queue string, max int) (time.Duration, error)
-	// DedupJob is the id of the job that holds a deduplication id, or empty.
-	DedupJob(ctx context.Context, queue, dedupID string) (string, error)
+	// DedupJobID is the id of the job that holds a deduplication id, or empty.
+	DedupJobID(ctx context.Context, queue, dedupID string) (string, error)
 }
 
 // Finish is how a job ended.

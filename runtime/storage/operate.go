@@ -14,7 +14,7 @@ type Operator interface {
 	Resume(ctx context.Context, queue string) error
 
 	// Drain removes the waiting and prioritized jobs, and the delayed ones if
-	// asked; a job that a scheduler waits for stays. It works in steps.
+	// asked; a job that a schedule waits for stays. It works in steps.
 	Drain(ctx context.Context, queue string, delayed bool) error
 	// Clean removes up to limit jobs (0: all) of one state that are older than
 	// before, and returns their ids. It works in steps of at most 10000.
@@ -49,26 +49,26 @@ type Operator interface {
 
 	// Remove deletes a job in any state, and with children its descendants.
 	// ErrLocked when it or one of them is being worked on, ErrScheduled when a
-	// scheduler waits for it. Removing a job that does not exist is no error.
+	// schedule waits for it. Removing a job that does not exist is no error.
 	Remove(ctx context.Context, queue, id string, children bool) error
 	// RemovePendingChildren deletes the children of a job that did not start.
 	RemovePendingChildren(ctx context.Context, queue, id string) error
-	// Unlink makes a parent no longer wait for a child; false: it did not.
+	// RemoveChildDependency makes a parent no longer wait for a child; false: it did not.
 	// The queue is the child's.
-	Unlink(ctx context.Context, queue, id string) (bool, error)
+	RemoveChildDependency(ctx context.Context, queue, id string) (bool, error)
 	// RemoveOrphans deletes jobs that are in no state, and takes ids of finished
 	// jobs whose data are gone out of their state, up to limit (0: all). It returns how many. It works in steps that look at about count keys (0: 1000).
 	RemoveOrphans(ctx context.Context, queue string, count, limit int) (int, error)
-	// ReleaseDedup frees a deduplication id; with an owner only if that job
+	// RemoveDedupKey frees a deduplication id; with an owner only if that job
 	// holds it. False: it was not held (by it).
-	ReleaseDedup(ctx context.Context, queue, dedupID, owner string) (bool, error)
+	RemoveDedupKey(ctx context.Context, queue, dedupID, owner string) (bool, error)
 
 	// SetConcurrency limits how many jobs are active on the queue; 0: no limit.
-	SetConcurrency(ctx context.Context, queue string, n int) error
+	SetGlobalConcurrency(ctx context.Context, queue string, n int) error
 	// SetLimit limits how many jobs start; nil: no limit.
-	SetLimit(ctx context.Context, queue string, limit *RateLimit) error
-	// Hold lets no limited worker start a job for d; 0 ends it.
-	Hold(ctx context.Context, queue string, d time.Duration) error
+	SetGlobalRateLimit(ctx context.Context, queue string, limit *RateLimit) error
+	// RateLimit lets no limited worker start a job for d; 0 ends it.
+	RateLimit(ctx context.Context, queue string, d time.Duration) error
 }
 
 // RetryRequest is the input of Retry.

@@ -157,8 +157,8 @@ type Dedup struct {
 	Extend bool
 	// Replace lets an add take the place of a job that is still delayed.
 	Replace bool
-	// KeepLast keeps the last add made while the holder is active, and runs it afterwards.
-	KeepLast bool
+	// KeepLastIfActive keeps the last add made while the holder is active, and runs it afterwards.
+	KeepLastIfActive bool
 	// Reschedule moves a delayed holder to the new add's delay.
 	Reschedule bool
 }
@@ -331,8 +331,8 @@ type Record struct {
 	ParentKey string
 	Parent    []byte
 
-	Scheduler string
-	DedupID   string
+	ScheduleID string
+	DedupID    string
 
 	// Steps are the results of the job's steps by their names, JSON text.
 	Steps map[string][]byte

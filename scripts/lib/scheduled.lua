@@ -1,4 +1,4 @@
--- Jobs that a scheduler waits for: its next iteration. Removal in bulk spares them, or the scheduler would stop.
+-- Jobs that a schedule waits for: its next iteration. Removal in bulk spares them, or the schedule would stop.
 function L.awaited(b, id)
   local sid, ms = string.match(id, '^repeat:(.*):(%d+)$')
   if not sid then return false end

@@ -58,7 +58,7 @@ func TestUpgrades(t *testing.T) {
 // children. The keys are there only when the program runs.
 func TestCodecs(t *testing.T) {
 	t.Parallel()
-	codedtasks.Keys = []bullmq.Key{{ID: "k", Secret: []byte("0123456789abcdef")}}
+	codedtasks.Keys = []bullmq.EncryptionKey{{ID: "k", Secret: []byte("0123456789abcdef")}}
 	codedtasks.Late = bullmq.Gzip(0)
 	env, ctx := bullmqtest.Start(t), deadline(t)
 	got := make(chan coded.AllResults, 1)
@@ -92,7 +92,7 @@ func TestCodecs(t *testing.T) {
 	}
 	card, err := env.Client.Queue("q").Add(ctx, "card", json.RawMessage(`{"N":"42"}`)) // plain, and of an earlier name
 	require.NoError(t, err)
-	number, err := coded.CardTask.HandleOf(env.Client, card.ID).Result(ctx)
+	number, err := coded.CardTask.JobHandle(env.Client, card.ID).Result(ctx)
 	require.NoError(t, err)
 	require.Equal(t, "card 42", number)
 	stored, err := env.Client.Queue("q").Finished(ctx, card.ID)

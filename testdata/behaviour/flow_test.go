@@ -270,7 +270,7 @@ func TestFlowWithAnID(t *testing.T) {
 	t.Parallel()
 	env := bullmqtest.Start(t)
 	ctx := deadline(t)
-	add := func() *bullmq.Handle[flow.Report] {
+	add := func() *bullmq.JobHandle[flow.Report] {
 		h, err := flowgen.EnqueueBuildReport(ctx, env.Client, flow.BuildReport{}, flowgen.BuildReportFlow{
 			Pages: []flowgen.RenderPageNode{flowgen.FlowRenderPage(flow.RenderPage{Number: 1}, bullmq.Priority(5), bullmq.Attempts(3))},
 			Logo:  logo("a"),

@@ -182,7 +182,7 @@ func TestJobsOfEveryForm(t *testing.T) {
 
 // exchange is the test of one line.
 func exchange[P, R any](
-	add func(context.Context, *bullmq.Client, P, ...bullmq.AddOption) (*bullmq.Handle[R], error),
+	add func(context.Context, *bullmq.Client, P, ...bullmq.AddOption) (*bullmq.JobHandle[R], error),
 	handle func(*bullmq.Worker, func(context.Context, *bullmq.Job[P]) (R, error)),
 	q *bullmq.QueueSpec, data P, result R, want wire,
 ) func(*testing.T) {
@@ -255,7 +255,7 @@ func TestQueueOfTwoOutputs(t *testing.T) {
 		sharedagen.HandleA(w, func(_ context.Context, job *bullmq.Job[shareda.A]) error { ran <- job.Name; return nil })
 		sharedbgen.HandleB(w, func(_ context.Context, job *bullmq.Job[sharedb.B]) error { ran <- job.Name; return nil })
 	})
-	for _, h := range []*bullmq.Handle[bullmq.None]{a, b} {
+	for _, h := range []*bullmq.JobHandle[bullmq.None]{a, b} {
 		_, err := h.Result(ctx)
 		require.NoError(t, err)
 	}

@@ -50,7 +50,7 @@ func TestOptionsOfJobs(t *testing.T) {
 		"the call comes last": {
 			func() (string, string, error) {
 				return added(everygen.EnqueueSendWelcome(ctx, c, every.SendWelcome{ID: "w-2", UserID: "u2"}, bullmq.Attempts(1), bullmq.LIFO(false),
-					bullmq.RetryBackoff(bullmq.Backoff{}), bullmq.Timeout(0), bullmq.TTL(0), bullmq.SizeLimit(0), bullmq.KeepFailed(bullmq.KeepAll()), bullmq.KeepCompleted(bullmq.KeepLast(3))))
+					bullmq.WithBackoff(bullmq.Backoff{}), bullmq.Timeout(0), bullmq.TTL(0), bullmq.SizeLimit(0), bullmq.KeepFailed(bullmq.KeepAll()), bullmq.KeepCompleted(bullmq.KeepLast(3))))
 			},
 			bullmq.Options{
 				JobID: "send-welcome/w-2", Attempts: 1, KeepCompleted: bullmq.KeepLast(3), KeepFailed: bullmq.KeepAll(),
@@ -89,7 +89,7 @@ func TestOptionsOfJobs(t *testing.T) {
 		},
 		"dedup: keep last": {
 			func() (string, string, error) { return added(dedupgen.EnqueueLast(ctx, c, dedup.Last{K: "2"})) },
-			bullmq.Options{Dedup: &bullmq.Dedup{ID: "last/2", KeepLast: true}},
+			bullmq.Options{Dedup: &bullmq.Dedup{ID: "last/2", KeepLastIfActive: true}},
 		},
 		"dedup: reschedule": {
 			func() (string, string, error) { return added(dedupgen.EnqueueMove(ctx, c, dedup.Move{K: "3"})) },
@@ -129,7 +129,7 @@ func TestOptionsOfJobs(t *testing.T) {
 }
 
 // added is what a call of a generated function comes to.
-func added[R any](h *bullmq.Handle[R], err error) (queue, id string, _ error) {
+func added[R any](h *bullmq.JobHandle[R], err error) (queue, id string, _ error) {
 	if err != nil {
 		return "", "", err
 	}
@@ -167,7 +167,7 @@ func TestDeduplication(t *testing.T) {
 	require.Equal(t, second.ID, bullmqtest.RequireEnqueued(t, env, dedupgen.DebounceTask).ID)
 }
 
-func existing[R any](h *bullmq.Handle[R], err error) (bool, error) {
+func existing[R any](h *bullmq.JobHandle[R], err error) (bool, error) {
 	if err != nil {
 		return false, err
 	}

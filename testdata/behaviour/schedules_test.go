@@ -110,7 +110,7 @@ func TestPayloadsOfSchedules(t *testing.T) {
 	ctx := deadline(t)
 	require.NoError(t, everygen.EnsureSchedules(ctx, d.Client))
 	for id, customer := range map[string]string{"daily": "all", "monthly": "month", "last day": "all", "often": "all", "from": "all"} {
-		s, err := d.Queue(every.Billing).ScheduleOf(ctx, id)
+		s, err := d.Queue(every.Billing).Schedule(ctx, id)
 		require.NoError(t, err, id)
 		require.JSONEq(t, `{"customer":"`+customer+`"}`, string(s.Data), id)
 		require.Equal(t, "example.com/SchedulesOfEveryKind/tasks", s.Owner)
@@ -120,16 +120,16 @@ func TestPayloadsOfSchedules(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, every.Invoice{Customer: customer}, p)
 	}
-	s, err := d.Queue("housekeeping").ScheduleOf(ctx, "sweep")
+	s, err := d.Queue("housekeeping").Schedule(ctx, "sweep")
 	require.NoError(t, err)
 	require.Equal(t, 3, s.Options.Attempts, "what the task's directives say holds")
 	require.Equal(t, day(3, 2, 9, 0), s.Next.At.UTC())
 
 	require.NoError(t, plaingen.EnsureSchedules(ctx, d.Client))
-	s, err = d.Queue("q").ScheduleOf(ctx, "text")
+	s, err = d.Queue("q").Schedule(ctx, "text")
 	require.NoError(t, err)
 	require.JSONEq(t, `"`+string(plain.Greeting)+`"`, string(s.Data))
-	s, err = d.Queue("q").ScheduleOf(ctx, "raw")
+	s, err = d.Queue("q").Schedule(ctx, "raw")
 	require.NoError(t, err)
 	require.JSONEq(t, `{"any":1}`, string(s.Data))
 }
@@ -154,11 +154,11 @@ func TestSchedulesThatArePruned(t *testing.T) {
 	// What the version before declared: another id, and a task that is gone, with its queue.
 	gone := bullmq.NewTask[every.Sweep, bullmq.None](bullmq.Spec{Queue: &bullmq.QueueSpec{Name: "gone"}, Name: "gone"}, nil)
 	before := bullmq.NewScheduleSet("example.com/SchedulesOfEveryKind/tasks",
-		everygen.SweepTask.Declare("hourly", bullmq.ScheduleSpec{Cron: "@hourly"}, nil),
-		everygen.SweepTask.Declare("sweep", bullmq.ScheduleSpec{Cron: "@daily"}, nil),
-		gone.Declare("gone", bullmq.ScheduleSpec{Every: time.Hour}, nil))
+		everygen.SweepTask.DeclareSchedule("hourly", bullmq.ScheduleSpec{Cron: "@hourly"}, nil),
+		everygen.SweepTask.DeclareSchedule("sweep", bullmq.ScheduleSpec{Cron: "@daily"}, nil),
+		gone.DeclareSchedule("gone", bullmq.ScheduleSpec{Every: time.Hour}, nil))
 	require.NoError(t, before.Ensure(ctx, d.Client))
-	_, err := d.Queue("housekeeping").Schedule(ctx, "by hand", bullmq.ScheduleSpec{Cron: "@monthly"}, "sweep", nil)
+	_, err := d.Queue("housekeeping").UpsertSchedule(ctx, "by hand", bullmq.ScheduleSpec{Cron: "@monthly"}, "sweep", nil)
 	require.NoError(t, err)
 
 	require.NoError(t, everygen.EnsureSchedules(ctx, d.Client))

@@ -305,7 +305,7 @@ func TestRetries(t *testing.T) {
 	work(t, env, retrygen.QQueue, func(w *bullmq.Worker) {
 		retrygen.HandleA(w, func(_ context.Context, job *bullmq.Job[retry.A]) error { return again(job.Attempt, 3) })
 		retrygen.HandleD(w, func(_ context.Context, job *bullmq.Job[retry.D]) error { return again(job.Attempt, 4) })
-	}, bullmq.AllowPartial(), bullmq.WithBackoff("moon-phase", func(int, *bullmq.ActiveJob, error) time.Duration {
+	}, bullmq.AllowPartial(), bullmq.WithBackoffStrategy("moon-phase", func(int, *bullmq.ActiveJob, error) time.Duration {
 		asked.Add(1)
 		return 0
 	}))

@@ -96,7 +96,7 @@ func Sound() vectors.Keyspace {
 	}
 }
 
-// State returns the sound state with the scheduler's job waiting too, changed.
+// State returns the sound state with the schedule's job waiting too, changed.
 func State(change func(k vectors.Keyspace)) vectors.Keyspace {
 	k := Sound()
 	e := k["bull:q:wait"]
@@ -225,6 +225,6 @@ var Cases = []Case{
 	{"event without a name", With("events", vectors.Entry{Type: "stream", Stream: []vectors.StreamEntry{{ID: "1-1", Fields: map[string]string{"jobId": "1"}}}}), audit.RuleEvent, "events"},
 	{"result that is no JSON", event("completed", "returnvalue", "x"), audit.RuleEvent, "events"},
 	{"progress that is no JSON", event("progress", "data", "{"), audit.RuleEvent, "events"},
-	{"scheduler without settings", Without("repeat:s"), audit.RuleScheduler, "repeat:s"},
-	{"scheduler without a next job", With("repeat", Scores("s", float64(Now+1001))), audit.RuleScheduler, "repeat:s"},
+	{"schedule without settings", Without("repeat:s"), audit.RuleScheduler, "repeat:s"},
+	{"schedule without a next job", With("repeat", Scores("s", float64(Now+1001))), audit.RuleScheduler, "repeat:s"},
 }

@@ -141,7 +141,7 @@ func (m *member) work(ctx context.Context) error {
 	start(jobs, 20, func(w *bullmq.Worker) { jobTask.Handle(w, m.handle) })
 	start(ticks, 1, func(w *bullmq.Worker) { tickTask.Handle(w, m.handle) })
 	start(parents, 5, func(w *bullmq.Worker) {
-		bullmq.HandleFlow(parentTask, w, func(c *bullmq.Children) (parts []Doubled, err error) {
+		bullmq.HandleFlow(parentTask, w, func(c *bullmq.ChildSet) (parts []Doubled, err error) {
 			err = bullmq.ReadMany(c, "parts", &parts)
 			return parts, err
 		}, func(ctx context.Context, job *bullmq.Job[Work], parts []Doubled) (Doubled, error) {
@@ -208,7 +208,7 @@ func (m *member) payload(random *rand.Rand, key string) Work {
 }
 
 func options(random *rand.Rand) []bullmq.Option {
-	opts := []bullmq.Option{bullmq.Attempts(3), bullmq.RetryBackoff(bullmq.Fixed(20 * time.Millisecond))}
+	opts := []bullmq.Option{bullmq.Attempts(3), bullmq.WithBackoff(bullmq.Fixed(20 * time.Millisecond))}
 	switch random.IntN(6) {
 	case 0:
 		opts = append(opts, bullmq.Delay(time.Duration(random.IntN(2000))*time.Millisecond))
@@ -246,7 +246,7 @@ func (m *member) addMany(ctx context.Context, random *rand.Rand, key string) int
 		ws[i] = m.payload(random, fmt.Sprintf("%s-%d", key, i))
 		m.trying(ws[i])
 	}
-	_, err := jobTask.AddMany(ctx, m.client, ws, bullmq.Attempts(3), bullmq.RetryBackoff(bullmq.Fixed(20*time.Millisecond)))
+	_, err := jobTask.AddMany(ctx, m.client, ws, bullmq.Attempts(3), bullmq.WithBackoff(bullmq.Fixed(20*time.Millisecond)))
 	var bulk *bullmq.BulkError
 	for i, w := range ws {
 		switch {

@@ -80,7 +80,7 @@ func (b *busy) add() error {
 	case 1:
 		opts = append(opts, bullmq.Delay(time.Duration(rand.N(30))*time.Millisecond))
 	case 2:
-		opts = append(opts, bullmq.Deduplicate(bullmq.Dedup{ID: fmt.Sprint("k", b.n%5), KeepLast: b.n%4 == 0}))
+		opts = append(opts, bullmq.Deduplicate(bullmq.Dedup{ID: fmt.Sprint("k", b.n%5), KeepLastIfActive: b.n%4 == 0}))
 	case 3:
 		opts = append(opts, bullmq.Attempts(3), bullmq.KeepCompleted(bullmq.KeepLast(10)), bullmq.KeepFailed(bullmq.KeepLast(10)))
 	case 4:
@@ -107,7 +107,7 @@ func (b *busy) operate() error {
 	case 3:
 		return q.PromoteAll(b.ctx)
 	case 4:
-		return q.Drain(b.ctx, false)
+		return q.Drain(b.ctx)
 	default:
 		_, err := q.RemoveOrphans(b.ctx, 10)
 		return err

@@ -78,7 +78,7 @@ func (q *queue) itself(ctx context.Context) error {
 	return q.addAll(ctx, problems)
 }
 
-// schedulers checks the schedulers, and remembers their ids.
+// schedules checks the schedules, and remembers their ids.
 func (q *queue) schedulers(ctx context.Context) error {
 	for from := int64(0); ; from += page {
 		members, err := q.client.ZRangeWithScores(ctx, q.base+"repeat", from, from+page-1).Result()
@@ -97,7 +97,7 @@ func (q *queue) schedulers(ctx context.Context) error {
 	}
 }
 
-// scheduler checks one scheduler. It may go on meanwhile: then it is read again.
+// schedule checks one schedule. It may go on meanwhile: then it is read again.
 func (q *queue) scheduler(ctx context.Context, m invariants.Member) error {
 	key := q.base + "repeat:" + m.Name
 	for range looks {

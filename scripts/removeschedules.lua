@@ -1,7 +1,7 @@
 -- lib: events jobkeys
--- Removes schedulers, with the next job of each if that is still delayed.
+-- Removes schedules, with the next job of each if that is still delayed.
 -- KEYS: 1 any key of the queue.  ARGV: 1 base, 2 mode, 3 owner: those of others are left; '': whoever's they are, 4 and on: ids.
--- Reply: for each id 1, or 0 when there was no such scheduler.
+-- Reply: for each id 1, or 0 when there was no such schedule.
 local reply, owner = {}, ARGV[3]
 for i = 4, #ARGV do
   local sid = ARGV[i]

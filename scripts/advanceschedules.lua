@@ -1,13 +1,13 @@
 -- lib: schedule waiting
--- Adds the next job of schedulers whose current one was taken by a worker.
+-- Adds the next job of schedules whose current one was taken by a worker.
 -- KEYS: 1 any key of the queue.
--- ARGV: 1 base, 2 mode, 3 now (ms), 4 number of schedulers. Then of each:
+-- ARGV: 1 base, 2 mode, 3 now (ms), 4 number of schedules. Then of each:
 --   id, id of the job that was taken, slot (ms, of a pattern; '' for an interval), interval (ms or '') and offset (ms or '') for a
---   scheduler that has none of its own, end (ms or ''), switches (l: its jobs are first in line),
+--   schedule that has none of its own, end (ms or ''), switches (l: its jobs are first in line),
 --   options of the next job (JSON without its end), its id (JSON without slot and end), its priority, its deduplication id or ''.
 -- Reply: of each, two elements: a code and an id: 0 the job with this id was added, or exists and is now the current one, 1 nothing
---   is to be done (the scheduler was removed, or another job is its current one), 2 the slot's job exists and will not run: try a
---   later slot, 3 what was taken is not a scheduler's in a form that is known, 4 the next slot is after the end.
+--   is to be done (the schedule was removed, or another job is its current one), 2 the slot's job exists and will not run: try a
+--   later slot, 3 what was taken is not a schedule's in a form that is known, 4 the next slot is after the end.
 local now = tonumber(ARGV[3])
 local slots = B .. 'repeat'
 
@@ -21,7 +21,7 @@ local function open_slot(sid, slot, every)
   end
 end
 
--- Name and data of the next job. Those of a scheduler without any, which 5.x made in its older form, are the ones of the job that was taken.
+-- Name and data of the next job. Those of a schedule without any, which 5.x made in its older form, are the ones of the job that was taken.
 local function template(sid, producer, h)
   local name, data = h[1], h[2]
   if not h[5] and not data then
@@ -55,7 +55,7 @@ local function advance(a)
     return 0, id
   end
   local name, data = template(sid, producer, h)
-  -- The scheduler goes on to the job when that is there: a call that was stopped before is made again.
+  -- The schedule goes on to the job when that is there: a call that was stopped before is made again.
   L.add_iteration(B, sid, slot, {
     name = name, data = data, opts = ARGV[a + 7], jid = ARGV[a + 8], priority = ARGV[a + 9], deid = ARGV[a + 10],
     lifo = string.find(ARGV[a + 6], 'l', 1, true), cron = not every,

@@ -1,7 +1,7 @@
 -- lib: schedule remove waiting
--- Stores schedulers, each with the job of its next slot, in place of what is there.
+-- Stores schedules, each with the job of its next slot, in place of what is there.
 -- KEYS: 1 any key of the queue.
--- ARGV: 1 base, 2 mode, 3 now (ms), 4 number of schedulers. Then of each:
+-- ARGV: 1 base, 2 mode, 3 now (ms), 4 number of schedules. Then of each:
 --   id, slot (ms, of a pattern; '' for an interval), interval (ms or ''), offset (ms or ''), start (ms or ''), end (ms or ''),
 --   switches (k: a run of the same pattern that is due stays; l: its jobs are first in line),
 --   name of its jobs, their data, their options (JSON without its end), their id (JSON without slot and end), their priority,
@@ -47,10 +47,10 @@ local function pattern_slot(s, prev, old, own)
   return due and prev or s.slot, offset
 end
 
--- What says when a scheduler makes jobs, which ones, and for whom.
+-- What says when a schedule makes jobs, which ones, and for whom.
 local definition = { 'name', 'data', 'opts', 'pattern', 'tz', 'every', 'limit', 'startDate', 'endDate', 'gen:owner' }
 
--- Whether a scheduler that somebody declares is stored already just so, and goes on by itself, or has made its last job.
+-- Whether a schedule that somebody declares is stored already just so, and goes on by itself, or has made its last job.
 local function goes_on(s, prev, old, own)
   local owner = s.fields['gen:owner']
   if not owner or not prev or s.offset and s.offset ~= tonumber(old.offset) then return false end
@@ -81,7 +81,7 @@ local function read(a)
   return s, a + 14 + 2 * n
 end
 
--- What is stored of a scheduler: its slot, or nil, and some of its fields.
+-- What is stored of a schedule: its slot, or nil, and some of its fields.
 local function stored(sid)
   local prev = tonumber(rc('ZSCORE', slots, sid) or '')
   local h = rc('HMGET', slots .. ':' .. sid, 'every', 'pattern', 'tz', 'offset', 'ic')
