@@ -68,7 +68,7 @@ func codecProblem(t types.Type) string {
 		return "has a type that is not known: does the package compile?"
 	}
 	for _, name := range []string{"Encode", "Decode"} {
-		want := fmt.Sprintf("%s(text []byte, of bullmq.Coded) ([]byte, error)", name)
+		want := fmt.Sprintf("%s(text []byte, of bullmq.CodecInfo) ([]byte, error)", name)
 		obj, _, pointer := types.LookupFieldOrMethod(t, false, nil, name)
 		f, ok := obj.(*types.Func)
 		switch {
@@ -89,7 +89,7 @@ func isCoding(s *types.Signature) bool {
 		return false
 	}
 	of, ok := types.Unalias(s.Params().At(1).Type()).(*types.Named)
-	return ok && of.Obj().Name() == "Coded" && of.Obj().Pkg() != nil && of.Obj().Pkg().Path() == model.RuntimePath &&
+	return ok && of.Obj().Name() == "CodecInfo" && of.Obj().Pkg() != nil && of.Obj().Pkg().Path() == model.RuntimePath &&
 		isBytes(s.Params().At(0).Type()) && isBytes(s.Results().At(0).Type()) && isError(s.Results().At(1).Type())
 }
 

@@ -66,7 +66,7 @@ func TestArgumentsAreChecked(t *testing.T) {
 		"metrics":                  {both(s.Metrics(ctx, "q", storage.StateActive, 0, -1)), []string{`"active"`}},
 		"workers":                  {both(s.Workers(ctx, "a:b")), []string{"colon"}},
 		"meta":                     {both(s.Meta(ctx, "")), []string{"name is empty"}},
-		"rate limit":               {both(s.RateLimitTTL(ctx, "q", -1)), []string{"maximum is -1"}},
+		"rate limit ttl":           {both(s.RateLimitTTL(ctx, "q", -1)), []string{"maximum is -1"}},
 		"holder of deduplication":  {both(s.DedupJobID(ctx, "q", "")), []string{"id is empty"}},
 	} {
 		require.Error(t, c.err, name)

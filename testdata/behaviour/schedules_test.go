@@ -71,7 +71,7 @@ func (d *driven) run(t *testing.T, queue string) (ran []string) {
 			return ran
 		}
 		for _, j := range jobs {
-			ran = append(ran, j.Scheduler)
+			ran = append(ran, j.ScheduleID)
 			require.NoError(t, m.Finish(ctx, j, nil, nil))
 		}
 	}
