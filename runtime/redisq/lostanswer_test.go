@@ -175,15 +175,15 @@ func lossyQueueChanges() []lossy {
 		{method: "RemoveOrphans", effect: writes, before: func(b *bench) { b.job("q", "orphan") }, call: func(ctx context.Context, s *Store) error {
 			return dropFirst(s.RemoveOrphans(ctx, "q", 0, 0))
 		}},
-		{method: "ReleaseDedup", effect: writes, call: func(ctx context.Context, s *Store) error { return dropFirst(s.ReleaseDedup(ctx, "q", "held", "")) }},
-		{method: "ReleaseDedup", effect: writes, call: func(ctx context.Context, s *Store) error {
-			return dropFirst(s.ReleaseDedup(ctx, "q", "held", "holder"))
+		{method: "RemoveDedupKey", effect: writes, call: func(ctx context.Context, s *Store) error { return dropFirst(s.RemoveDedupKey(ctx, "q", "held", "")) }},
+		{method: "RemoveDedupKey", effect: writes, call: func(ctx context.Context, s *Store) error {
+			return dropFirst(s.RemoveDedupKey(ctx, "q", "held", "holder"))
 		}},
-		{method: "SetConcurrency", effect: writes, call: func(ctx context.Context, s *Store) error { return s.SetConcurrency(ctx, "q", 7) }},
-		{method: "SetLimit", effect: writes, call: func(ctx context.Context, s *Store) error {
-			return s.SetLimit(ctx, "q", &storage.RateLimit{Max: 3, Per: time.Second})
+		{method: "SetGlobalConcurrency", effect: writes, call: func(ctx context.Context, s *Store) error { return s.SetGlobalConcurrency(ctx, "q", 7) }},
+		{method: "SetGlobalRateLimit", effect: writes, call: func(ctx context.Context, s *Store) error {
+			return s.SetGlobalRateLimit(ctx, "q", &storage.RateLimit{Max: 3, Per: time.Second})
 		}},
-		{method: "Hold", effect: writes, call: func(ctx context.Context, s *Store) error { return s.Hold(ctx, "q", time.Hour) }},
+		{method: "RateLimit", effect: writes, call: func(ctx context.Context, s *Store) error { return s.RateLimit(ctx, "q", time.Hour) }},
 	}
 }
 
@@ -204,7 +204,7 @@ func lossyJobChanges() []lossy {
 		{method: "ClearLogs", effect: writes, call: func(ctx context.Context, s *Store) error { return s.ClearLogs(ctx, "q", "a", 0) }},
 		{method: "Remove", effect: writes, call: func(ctx context.Context, s *Store) error { return s.Remove(ctx, "q", "P", true) }},
 		{method: "RemovePendingChildren", effect: writes, call: func(ctx context.Context, s *Store) error { return s.RemovePendingChildren(ctx, "q", "P") }},
-		{method: "Unlink", effect: writes, call: func(ctx context.Context, s *Store) error { return dropFirst(s.Unlink(ctx, "q", "C")) }},
+		{method: "RemoveChildDependency", effect: writes, call: func(ctx context.Context, s *Store) error { return dropFirst(s.RemoveChildDependency(ctx, "q", "C")) }},
 	}
 }
 
@@ -272,7 +272,7 @@ func lossyReads() []lossy {
 		of("Workers", func(ctx context.Context, s *Store) error { return dropFirst(s.Workers(ctx, "q")) }),
 		of("Meta", func(ctx context.Context, s *Store) error { return dropFirst(s.Meta(ctx, "q")) }),
 		of("RateLimitTTL", func(ctx context.Context, s *Store) error { return dropFirst(s.RateLimitTTL(ctx, "q", 1)) }),
-		of("DedupJob", func(ctx context.Context, s *Store) error { return dropFirst(s.DedupJob(ctx, "q", "held")) }),
+		of("DedupJobID", func(ctx context.Context, s *Store) error { return dropFirst(s.DedupJobID(ctx, "q", "held")) }),
 		of("ReadFlow", func(ctx context.Context, s *Store) error { return dropFirst(s.ReadFlow(ctx, -1, "bull:q:P")) }),
 		of("Children", func(ctx context.Context, s *Store) error { return dropFirst(s.Children(ctx, "bull:q:P")) }),
 		of("Names", func(ctx context.Context, s *Store) error { return dropFirst(s.Names(ctx, "bull:q:a", "bull:q:b")) }),
