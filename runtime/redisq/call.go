@@ -73,7 +73,7 @@ func runAt[C redis.Cmder](ctx context.Context, s *Store, make func(context.Conte
 
 // changesNothing are the scripts that only read: one may be sent again after its
 // answer was lost.
-var changesNothing = map[string]bool{"list": true}
+var changesNothing = map[string]bool{"listjobs": true}
 
 // runReady is runWith for a queue whose keys begin with b.
 func runReady[C redis.Cmder](ctx context.Context, s *Store, make func(context.Context, ...any) C, name, b string, args []any) (C, error) {
