@@ -31,11 +31,11 @@ func (f *file) node(q *model.Queue, t *model.Task) {
 
 	params := []jen.Code{jen.Id("p").Add(f.payload(t))}
 	method, args := "Node", []jen.Code{jen.Id("p")}
-	what := fmt.Sprintf("Flow%s makes a job of task %s for a flow, on queue %s. It adds nothing.", t.GoName, called(t.Name), called(q.Name))
+	what := fmt.Sprintf("Flow%s makes a job of task %s for a flow, on queue %s. It does not add the job.", t.GoName, called(t.Name), called(q.Name))
 	if t.Parent() {
 		params = append(params, jen.Id("f").Id(t.GoName+"Flow"))
 		method, args = "NodeWith", append(args, jen.Id("f").Dot("slots").Call())
-		what = fmt.Sprintf("Flow%s makes a job of task %s for a flow, on queue %s, with the children that it waits for. It adds nothing.", t.GoName, called(t.Name), called(q.Name))
+		what = fmt.Sprintf("Flow%s makes a job of task %s for a flow, on queue %s, with the children that it waits for. It does not add the job.", t.GoName, called(t.Name), called(q.Name))
 	}
 	params = append(params, jen.Id("opts").Op("...").Add(runtime("NodeOption")))
 	args = append(args, jen.Id("opts").Op("..."))
@@ -63,7 +63,7 @@ var slotForm = map[model.SlotKind]struct {
 // flowStruct writes the struct that holds the children to be added.
 func (f *file) flowStruct(t *model.Task) {
 	name := t.GoName + "Flow"
-	f.say(prose(fmt.Sprintf("%s holds the children of a job of task %s that is to be added.", name, called(t.Name)), ""))
+	f.say(prose(fmt.Sprintf("%s holds the children of a new job of task %s.", name, called(t.Name)), ""))
 	f.Type().Id(name).StructFunc(func(g *jen.Group) {
 		for _, s := range t.Slots {
 			if s.Field.Doc != "" {
@@ -91,7 +91,7 @@ func (f *file) flowStruct(t *model.Task) {
 // the function that reads it.
 func (f *file) resultsStruct(t *model.Task) {
 	name := t.GoName + "Results"
-	f.say(prose(fmt.Sprintf("%s holds what the children of a job of task %s returned.", name, called(t.Name)), ""))
+	f.say(prose(fmt.Sprintf("%s holds the results of the children of a job of task %s.", name, called(t.Name)), ""))
 	f.Type().Id(name).StructFunc(func(g *jen.Group) {
 		for _, s := range t.Slots {
 			if t.Silent(s) {
@@ -124,11 +124,11 @@ func (f *file) resultsStruct(t *model.Task) {
 	f.Line()
 }
 
-// addChildren writes what adds children to a job while it is worked on.
+// addChildren writes the function that adds children to a running job.
 func (f *file) addChildren(t *model.Task) {
 	name := "Add" + t.GoName + "Children"
-	f.say(prose(fmt.Sprintf("%s adds children to the job of task %s that is being worked on, once for each step, and returns the results of all of its children. "+
-		"While some are not finished it returns an error with which the handler makes its job wait for them: then it is run again.", name, called(t.Name)), model.Deprecation(t.Doc)))
+	f.say(prose(fmt.Sprintf("%s adds children to the running job of task %s, once for each step, and returns the results of all its children. "+
+		"While a child is unfinished, it returns an error. The handler must return that error: the job then waits for its children and runs again.", name, called(t.Name)), model.Deprecation(t.Doc)))
 	f.Func().Id(name).Params(
 		jen.Id("ctx").Qual("context", "Context"), jen.Id("job").Op("*").Add(runtime("Job")).Types(f.payload(t)), jen.Id("step").String(), jen.Id("f").Id(t.GoName+"Flow"),
 	).Params(jen.Id(t.GoName+"Results"), jen.Error()).Block(

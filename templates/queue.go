@@ -48,7 +48,7 @@ func (f *file) queue(q *model.Queue) {
 // of a queue, the function that takes one, and a start for one.
 func (f *file) handler(q *model.Queue) {
 	name := q.Ident + "Handler"
-	f.say(prose(fmt.Sprintf("%s handles every task of queue %s. A new task is a new method, so that no worker is built that forgot it.", name, called(q.Name)), ""))
+	f.say(prose(fmt.Sprintf("%s handles every task of queue %s. A new task adds a method, so a worker that lacks it does not compile.", name, called(q.Name)), ""))
 	f.Type().Id(name).InterfaceFunc(func(g *jen.Group) {
 		for _, t := range q.Tasks {
 			users := sentence(t.Doc)
@@ -65,7 +65,7 @@ func (f *file) handler(q *model.Queue) {
 	})
 	f.Line()
 
-	f.say(prose(fmt.Sprintf("%s makes w run the jobs of all tasks of queue %s with h.", q.Handle, called(q.Name)), ""))
+	f.say(prose(fmt.Sprintf("%s makes w process the jobs of all tasks of queue %s with h.", q.Handle, called(q.Name)), ""))
 	f.Func().Id(q.Handle).Params(worker(), jen.Id("h").Id(name)).BlockFunc(func(g *jen.Group) {
 		for _, t := range q.Tasks {
 			g.Id("Handle"+t.GoName).Call(jen.Id("w"), jen.Id("h").Dot(t.GoName))
@@ -78,11 +78,11 @@ func (f *file) handler(q *model.Queue) {
 // unimplemented writes a type to embed in handlers that leave tasks out.
 func (f *file) unimplemented(q *model.Queue) {
 	name := "Unimplemented" + q.Ident + "Handler"
-	f.say(prose(fmt.Sprintf("%s can be embedded in implementations of %sHandler that leave tasks out: jobs of those fail, and are not tried again.", name, q.Ident), ""))
+	f.say(prose(fmt.Sprintf("%s can be embedded in a %sHandler that does not handle every task. Jobs of the other tasks fail without a retry.", name, q.Ident), ""))
 	f.Type().Id(name).Struct()
 	f.Line()
 	for _, t := range q.Tasks {
-		f.say(prose(fmt.Sprintf("%s fails: there is no handler.", t.GoName), model.Deprecation(t.Doc)))
+		f.say(prose(fmt.Sprintf("%s fails the job: there is no handler.", t.GoName), model.Deprecation(t.Doc)))
 		refuse := runtime("Unimplemented").Call(jen.Lit(t.Name))
 		method := f.Func().Params(jen.Id(name)).Id(t.GoName).Add(f.handlerParams(t)).Add(f.handlerResult(t, "result"))
 		if t.Result == nil {

@@ -23,16 +23,16 @@ func (f *file) schedules() {
 			}
 		}
 	}
-	f.say(prose(fmt.Sprintf("Schedules are those that package %s declares.", f.pkg.Name), ""))
+	f.say(prose(fmt.Sprintf("Schedules are the schedules that package %s declares.", f.pkg.Name), ""))
 	f.Var().Id("Schedules").Op("=").Add(runtime("NewScheduleSet")).Custom(arguments, declared...)
 	f.Line()
 
-	f.say(prose("EnsureSchedules stores the schedules that are not there yet, or differ: call it each time that the program starts.", ""))
+	f.say(prose("EnsureSchedules stores the declared schedules that are missing or differ. Call it each time the program starts.", ""))
 	f.Func().Id("EnsureSchedules").Params(context(), client()).Error().
 		Block(jen.Return(jen.Id("Schedules").Dot("Ensure").Call(jen.Id("ctx"), jen.Id("c"))))
 	f.Line()
 
-	f.say(prose(fmt.Sprintf("PruneSchedules removes the schedules that package %s once declared and no longer does. Those of others are left.", f.pkg.Name), ""))
+	f.say(prose(fmt.Sprintf("PruneSchedules removes the schedules that package %s declared before and no longer declares. It leaves all other schedules in place.", f.pkg.Name), ""))
 	f.Func().Id("PruneSchedules").Params(context(), client()).Params(jen.Index().Add(runtime("ScheduleRef")), jen.Error()).
 		Block(jen.Return(jen.Id("Schedules").Dot("Prune").Call(jen.Id("ctx"), jen.Id("c"))))
 	f.Line()

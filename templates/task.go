@@ -215,7 +215,7 @@ func (f *file) enqueue(q *model.Queue, t *model.Task) {
 
 func (f *file) enqueueMany(q *model.Queue, t *model.Task) {
 	name := "EnqueueMany" + t.GoName
-	f.say(prose(fmt.Sprintf("%s adds jobs of task %s to queue %s, in their order and in as few calls as possible.", name, called(t.Name), called(q.Name)), model.Deprecation(t.Doc)))
+	f.say(prose(fmt.Sprintf("%s adds jobs of task %s to queue %s, in order and in as few calls as possible.", name, called(t.Name), called(q.Name)), model.Deprecation(t.Doc)))
 	f.Func().Id(name).
 		Params(context(), client(), jen.Id("ps").Index().Add(f.payload(t)), jen.Id("opts").Op("...").Add(runtime("Option"))).
 		Params(jen.Index().Add(f.handleType(t)), jen.Error()).
@@ -236,7 +236,7 @@ func (f *file) handle(t *model.Task) {
 	if t.Parent() {
 		call = runtime("HandleFlow").Call(jen.Id(t.Var()), jen.Id("w"), jen.Id("read"+t.GoName+"Results"), h)
 	}
-	f.say(prose(fmt.Sprintf("%s makes w run the jobs of task %s with h.", name, called(t.Name)), model.Deprecation(t.Doc)))
+	f.say(prose(fmt.Sprintf("%s makes w process the jobs of task %s with h.", name, called(t.Name)), model.Deprecation(t.Doc)))
 	f.Func().Id(name).
 		Params(worker(), jen.Id("h").Func().Add(f.handlerParams(t)).Add(f.handlerResult(t, ""))).
 		Block(call)

@@ -8,8 +8,8 @@ import type { BulkJobOptions, FlowJob, Job, JobsOptions, Queue } from "bullmq";
 export interface Tasks {
   copies: {
     /**
-     * FindCopies tells which files are the same. It waits for the scans of all that
-     * may be.
+     * FindCopies finds files with the same content. It waits for the scans of all
+     * candidates.
      */
     "find-copies": {
       data: FindCopies;
@@ -20,22 +20,22 @@ export interface Tasks {
     };
   };
   /**
-   * Files is the queue of everything that reads files. A worker runs eight of
-   * its jobs at once, and finished jobs are kept until there are ten thousand.
+   * Files is the queue of all jobs that read files. A worker runs eight of its
+   * jobs at once. The queue keeps the last ten thousand completed jobs.
    */
   files: {
     /**
-     * ScanFile reads a file and counts what is in it. A file that cannot be read
-     * at once, because it is locked or on its way, is tried again.
+     * ScanFile reads a file and counts its lines and words. If the file is locked or
+     * not there yet, the job is retried.
      */
     "scan-file": { data: ScanFile; result: FileReport };
-    /** Summarize adds up the reports of scans, some time after they were added. */
+    /** Summarize adds up the reports of earlier scans. */
     summarize: { data: Summarize; result: Summary };
   };
   notices: {
     /**
-     * Announce tells somebody something, the most urgent first. What has been said
-     * about a topic is not said again within a minute.
+     * Announce publishes a notice, the most urgent first. A topic is announced at
+     * most once a minute.
      */
     announce: { data: Announce; result: null | void };
   };
@@ -127,8 +127,8 @@ export type TypedFlow<Q extends QueueName, N extends TaskName<Q>> = FlowNode<
 >;
 
 /**
- * Announce tells somebody something, the most urgent first. What has been said
- * about a topic is not said again within a minute.
+ * Announce publishes a notice, the most urgent first. A topic is announced at
+ * most once a minute.
  */
 export interface Announce {
   topic: string;
@@ -136,7 +136,7 @@ export interface Announce {
   urgency?: number;
 }
 
-/** Copies are files that are the same. */
+/** Copies lists files with the same content. */
 export interface Copies {
   /** Sets are the paths of files with the same content, those that waste most first. */
   sets?: (string[] | null)[] | null;
@@ -157,8 +157,8 @@ export interface FileReport {
 }
 
 /**
- * FindCopies tells which files are the same. It waits for the scans of all that
- * may be.
+ * FindCopies finds files with the same content. It waits for the scans of all
+ * candidates.
  */
 export interface FindCopies {
   /** Smallest is the size in bytes below which files do not count. */
@@ -166,15 +166,15 @@ export interface FindCopies {
 }
 
 /**
- * ScanFile reads a file and counts what is in it. A file that cannot be read
- * at once, because it is locked or on its way, is tried again.
+ * ScanFile reads a file and counts its lines and words. If the file is locked or
+ * not there yet, the job is retried.
  */
 export interface ScanFile {
   /** Path of the file, below the folder that the worker was started with. */
   path: string;
 }
 
-/** Summarize adds up the reports of scans, some time after they were added. */
+/** Summarize adds up the reports of earlier scans. */
 export interface Summarize {
   /** Scans are the ids of the ScanFile jobs. */
   scans?: string[] | null;

@@ -44,8 +44,7 @@ var FindCopiesTask = bullmq.NewTask[tasks.FindCopies, tasks.Copies](
 	nil,
 )
 
-// FindCopiesFlow holds the children of a job of task find-copies that is to be
-// added.
+// FindCopiesFlow holds the children of a new job of task find-copies.
 type FindCopiesFlow struct {
 	// Files are scanned side by side. One that cannot be read is like no other.
 	Files []ScanFileNode // any number
@@ -57,8 +56,8 @@ func (f FindCopiesFlow) slots() []bullmq.Slot {
 	}
 }
 
-// FindCopiesResults holds what the children of a job of task find-copies
-// returned.
+// FindCopiesResults holds the results of the children of a job of task
+// find-copies.
 type FindCopiesResults struct {
 	Files []bullmq.Outcome[tasks.FileReport] // may have failed
 }
@@ -68,10 +67,10 @@ func readFindCopiesResults(c *bullmq.ChildSet) (in FindCopiesResults, err error)
 	return in, err
 }
 
-// AddFindCopiesChildren adds children to the job of task find-copies that is
-// being worked on, once for each step, and returns the results of all of its
-// children. While some are not finished it returns an error with which the
-// handler makes its job wait for them: then it is run again.
+// AddFindCopiesChildren adds children to the running job of task find-copies,
+// once for each step, and returns the results of all its children. While a
+// child is unfinished, it returns an error. The handler must return that error:
+// the job then waits for its children and runs again.
 func AddFindCopiesChildren(ctx context.Context, job *bullmq.Job[tasks.FindCopies], step string, f FindCopiesFlow) (FindCopiesResults, error) {
 	return bullmq.AddChildrenTo(ctx, job, step, f.slots(), readFindCopiesResults)
 }
@@ -82,7 +81,7 @@ type FindCopiesNode struct {
 }
 
 // FlowFindCopies makes a job of task find-copies for a flow, on queue copies,
-// with the children that it waits for. It adds nothing.
+// with the children that it waits for. It does not add the job.
 func FlowFindCopies(p tasks.FindCopies, f FindCopiesFlow, opts ...bullmq.NodeOption) FindCopiesNode {
 	return FindCopiesNode{FindCopiesTask.NodeWith(p, f.slots(), opts...)}
 }
@@ -90,43 +89,42 @@ func FlowFindCopies(p tasks.FindCopies, f FindCopiesFlow, opts ...bullmq.NodeOpt
 // EnqueueFindCopies adds a job of task find-copies to queue copies, and the
 // children that it waits for, in one step: all or none.
 //
-// FindCopies tells which files are the same. It waits for the scans of all that
-// may be.
+// FindCopies finds files with the same content. It waits for the scans of all
+// candidates.
 func EnqueueFindCopies(ctx context.Context, c *bullmq.Client, p tasks.FindCopies, f FindCopiesFlow, opts ...bullmq.AddOption) (*bullmq.JobHandle[tasks.Copies], error) {
 	return FindCopiesTask.AddFlow(ctx, c, p, f.slots(), opts...)
 }
 
-// HandleFindCopies makes w run the jobs of task find-copies with h.
+// HandleFindCopies makes w process the jobs of task find-copies with h.
 func HandleFindCopies(w *bullmq.Worker, h func(context.Context, *bullmq.Job[tasks.FindCopies], FindCopiesResults) (tasks.Copies, error)) {
 	bullmq.HandleFlow(FindCopiesTask, w, readFindCopiesResults, h)
 }
 
-// CopiesHandler handles every task of queue copies. A new task is a new method,
-// so that no worker is built that forgot it.
+// CopiesHandler handles every task of queue copies. A new task adds a method,
+// so a worker that lacks it does not compile.
 type CopiesHandler interface {
-	// FindCopies tells which files are the same.
+	// FindCopies finds files with the same content.
 	FindCopies(context.Context, *bullmq.Job[tasks.FindCopies], FindCopiesResults) (tasks.Copies, error)
 }
 
-// HandleCopies makes w run the jobs of all tasks of queue copies with h.
+// HandleCopies makes w process the jobs of all tasks of queue copies with h.
 func HandleCopies(w *bullmq.Worker, h CopiesHandler) {
 	HandleFindCopies(w, h.FindCopies)
 }
 
-// UnimplementedCopiesHandler can be embedded in implementations of
-// CopiesHandler that leave tasks out: jobs of those fail, and are not tried
-// again.
+// UnimplementedCopiesHandler can be embedded in a CopiesHandler that does not
+// handle every task. Jobs of the other tasks fail without a retry.
 type UnimplementedCopiesHandler struct{}
 
-// FindCopies fails: there is no handler.
+// FindCopies fails the job: there is no handler.
 func (UnimplementedCopiesHandler) FindCopies(context.Context, *bullmq.Job[tasks.FindCopies], FindCopiesResults) (result tasks.Copies, _ error) {
 	return result, bullmq.Unimplemented("find-copies")
 }
 
 // FilesQueue is the queue files.
 //
-// Files is the queue of everything that reads files. A worker runs eight of its
-// jobs at once, and finished jobs are kept until there are ten thousand.
+// Files is the queue of all jobs that read files. A worker runs eight of its
+// jobs at once. The queue keeps the last ten thousand completed jobs.
 var FilesQueue = &bullmq.QueueSpec{
 	Name:          "files",
 	Tasks:         []string{"scan-file", "summarize"},
@@ -157,26 +155,26 @@ type ScanFileNode struct {
 }
 
 // FlowScanFile makes a job of task scan-file for a flow, on queue files.
-// It adds nothing.
+// It does not add the job.
 func FlowScanFile(p tasks.ScanFile, opts ...bullmq.NodeOption) ScanFileNode {
 	return ScanFileNode{ScanFileTask.Node(p, opts...)}
 }
 
 // EnqueueScanFile adds a job of task scan-file to queue files.
 //
-// ScanFile reads a file and counts what is in it. A file that cannot be read at
-// once, because it is locked or on its way, is tried again.
+// ScanFile reads a file and counts its lines and words. If the file is locked
+// or not there yet, the job is retried.
 func EnqueueScanFile(ctx context.Context, c *bullmq.Client, p tasks.ScanFile, opts ...bullmq.AddOption) (*bullmq.JobHandle[tasks.FileReport], error) {
 	return ScanFileTask.Add(ctx, c, p, opts...)
 }
 
-// EnqueueManyScanFile adds jobs of task scan-file to queue files, in their
-// order and in as few calls as possible.
+// EnqueueManyScanFile adds jobs of task scan-file to queue files, in order and
+// in as few calls as possible.
 func EnqueueManyScanFile(ctx context.Context, c *bullmq.Client, ps []tasks.ScanFile, opts ...bullmq.Option) ([]*bullmq.JobHandle[tasks.FileReport], error) {
 	return ScanFileTask.AddMany(ctx, c, ps, opts...)
 }
 
-// HandleScanFile makes w run the jobs of task scan-file with h.
+// HandleScanFile makes w process the jobs of task scan-file with h.
 func HandleScanFile(w *bullmq.Worker, h func(context.Context, *bullmq.Job[tasks.ScanFile]) (tasks.FileReport, error)) {
 	ScanFileTask.Handle(w, h)
 }
@@ -204,54 +202,54 @@ type SummarizeNode struct {
 }
 
 // FlowSummarize makes a job of task summarize for a flow, on queue files.
-// It adds nothing.
+// It does not add the job.
 func FlowSummarize(p tasks.Summarize, opts ...bullmq.NodeOption) SummarizeNode {
 	return SummarizeNode{SummarizeTask.Node(p, opts...)}
 }
 
 // EnqueueSummarize adds a job of task summarize to queue files.
 //
-// Summarize adds up the reports of scans, some time after they were added.
+// Summarize adds up the reports of earlier scans.
 func EnqueueSummarize(ctx context.Context, c *bullmq.Client, p tasks.Summarize, opts ...bullmq.AddOption) (*bullmq.JobHandle[tasks.Summary], error) {
 	return SummarizeTask.Add(ctx, c, p, opts...)
 }
 
-// EnqueueManySummarize adds jobs of task summarize to queue files, in their
-// order and in as few calls as possible.
+// EnqueueManySummarize adds jobs of task summarize to queue files, in order and
+// in as few calls as possible.
 func EnqueueManySummarize(ctx context.Context, c *bullmq.Client, ps []tasks.Summarize, opts ...bullmq.Option) ([]*bullmq.JobHandle[tasks.Summary], error) {
 	return SummarizeTask.AddMany(ctx, c, ps, opts...)
 }
 
-// HandleSummarize makes w run the jobs of task summarize with h.
+// HandleSummarize makes w process the jobs of task summarize with h.
 func HandleSummarize(w *bullmq.Worker, h func(context.Context, *bullmq.Job[tasks.Summarize]) (tasks.Summary, error)) {
 	SummarizeTask.Handle(w, h)
 }
 
-// FilesHandler handles every task of queue files. A new task is a new method,
-// so that no worker is built that forgot it.
+// FilesHandler handles every task of queue files. A new task adds a method,
+// so a worker that lacks it does not compile.
 type FilesHandler interface {
-	// ScanFile reads a file and counts what is in it.
+	// ScanFile reads a file and counts its lines and words.
 	ScanFile(context.Context, *bullmq.Job[tasks.ScanFile]) (tasks.FileReport, error)
-	// Summarize adds up the reports of scans, some time after they were added.
+	// Summarize adds up the reports of earlier scans.
 	Summarize(context.Context, *bullmq.Job[tasks.Summarize]) (tasks.Summary, error)
 }
 
-// HandleFiles makes w run the jobs of all tasks of queue files with h.
+// HandleFiles makes w process the jobs of all tasks of queue files with h.
 func HandleFiles(w *bullmq.Worker, h FilesHandler) {
 	HandleScanFile(w, h.ScanFile)
 	HandleSummarize(w, h.Summarize)
 }
 
-// UnimplementedFilesHandler can be embedded in implementations of FilesHandler
-// that leave tasks out: jobs of those fail, and are not tried again.
+// UnimplementedFilesHandler can be embedded in a FilesHandler that does not
+// handle every task. Jobs of the other tasks fail without a retry.
 type UnimplementedFilesHandler struct{}
 
-// ScanFile fails: there is no handler.
+// ScanFile fails the job: there is no handler.
 func (UnimplementedFilesHandler) ScanFile(context.Context, *bullmq.Job[tasks.ScanFile]) (result tasks.FileReport, _ error) {
 	return result, bullmq.Unimplemented("scan-file")
 }
 
-// Summarize fails: there is no handler.
+// Summarize fails the job: there is no handler.
 func (UnimplementedFilesHandler) Summarize(context.Context, *bullmq.Job[tasks.Summarize]) (result tasks.Summary, _ error) {
 	return result, bullmq.Unimplemented("summarize")
 }
@@ -283,46 +281,45 @@ var AnnounceTask = bullmq.NewTask[tasks.Announce, bullmq.None](
 
 // EnqueueAnnounce adds a job of task announce to queue notices.
 //
-// Announce tells somebody something, the most urgent first. What has been said
-// about a topic is not said again within a minute.
+// Announce publishes a notice, the most urgent first. A topic is announced at
+// most once a minute.
 func EnqueueAnnounce(ctx context.Context, c *bullmq.Client, p tasks.Announce, opts ...bullmq.AddOption) (*bullmq.JobHandle[bullmq.None], error) {
 	return AnnounceTask.Add(ctx, c, p, opts...)
 }
 
-// EnqueueManyAnnounce adds jobs of task announce to queue notices, in their
-// order and in as few calls as possible.
+// EnqueueManyAnnounce adds jobs of task announce to queue notices, in order and
+// in as few calls as possible.
 func EnqueueManyAnnounce(ctx context.Context, c *bullmq.Client, ps []tasks.Announce, opts ...bullmq.Option) ([]*bullmq.JobHandle[bullmq.None], error) {
 	return AnnounceTask.AddMany(ctx, c, ps, opts...)
 }
 
-// HandleAnnounce makes w run the jobs of task announce with h.
+// HandleAnnounce makes w process the jobs of task announce with h.
 func HandleAnnounce(w *bullmq.Worker, h func(context.Context, *bullmq.Job[tasks.Announce]) error) {
 	AnnounceTask.Handle(w, bullmq.NoResult(h))
 }
 
-// NoticesHandler handles every task of queue notices. A new task is a new
-// method, so that no worker is built that forgot it.
+// NoticesHandler handles every task of queue notices. A new task adds a method,
+// so a worker that lacks it does not compile.
 type NoticesHandler interface {
-	// Announce tells somebody something, the most urgent first.
+	// Announce publishes a notice, the most urgent first.
 	Announce(context.Context, *bullmq.Job[tasks.Announce]) error
 }
 
-// HandleNotices makes w run the jobs of all tasks of queue notices with h.
+// HandleNotices makes w process the jobs of all tasks of queue notices with h.
 func HandleNotices(w *bullmq.Worker, h NoticesHandler) {
 	HandleAnnounce(w, h.Announce)
 }
 
-// UnimplementedNoticesHandler can be embedded in implementations of
-// NoticesHandler that leave tasks out: jobs of those fail, and are not tried
-// again.
+// UnimplementedNoticesHandler can be embedded in a NoticesHandler that does not
+// handle every task. Jobs of the other tasks fail without a retry.
 type UnimplementedNoticesHandler struct{}
 
-// Announce fails: there is no handler.
+// Announce fails the job: there is no handler.
 func (UnimplementedNoticesHandler) Announce(context.Context, *bullmq.Job[tasks.Announce]) error {
 	return bullmq.Unimplemented("announce")
 }
 
-// Schedules are those that package tasks declares.
+// Schedules are the schedules that package tasks declares.
 var Schedules = bullmq.NewScheduleSet(
 	"github.com/bullmq-gen/bullmq-gen/example/tasks",
 	AnnounceTask.DeclareSchedule("alive", bullmq.ScheduleSpec{Cron: "@hourly"}, func() (tasks.Announce, error) {
@@ -331,14 +328,14 @@ var Schedules = bullmq.NewScheduleSet(
 	}),
 )
 
-// EnsureSchedules stores the schedules that are not there yet, or differ:
-// call it each time that the program starts.
+// EnsureSchedules stores the declared schedules that are missing or differ.
+// Call it each time the program starts.
 func EnsureSchedules(ctx context.Context, c *bullmq.Client) error {
 	return Schedules.Ensure(ctx, c)
 }
 
-// PruneSchedules removes the schedules that package tasks once declared and no
-// longer does. Those of others are left.
+// PruneSchedules removes the schedules that package tasks declared before and
+// no longer declares. It leaves all other schedules in place.
 func PruneSchedules(ctx context.Context, c *bullmq.Client) ([]bullmq.ScheduleRef, error) {
 	return Schedules.Prune(ctx, c)
 }

@@ -1,7 +1,7 @@
 package tasks
 
-// FindCopies tells which files are the same. It waits for the scans of all that
-// may be.
+// FindCopies finds files with the same content. It waits for the scans of all
+// candidates.
 //
 //bullmq:task copies/find-copies result=Copies children=FindCopiesChildren
 type FindCopies struct {
@@ -9,13 +9,13 @@ type FindCopies struct {
 	Smallest int `json:"smallest"`
 }
 
-// FindCopiesChildren are the jobs that a FindCopies waits for.
+// FindCopiesChildren declares the jobs that FindCopies waits for.
 type FindCopiesChildren struct {
 	// Files are scanned side by side. One that cannot be read is like no other.
 	Files []ScanFile `bullmq:"onfail=ignore"`
 }
 
-// Copies are files that are the same.
+// Copies lists files with the same content.
 type Copies struct {
 	// Sets are the paths of files with the same content, those that waste most first.
 	Sets [][]string `json:"sets"`

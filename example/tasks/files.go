@@ -1,6 +1,5 @@
-// Package tasks declares the jobs of the example: one reads each file below a
-// folder, one sums up what was found, one compares files, and one tells about
-// it.
+// Package tasks declares the jobs of the example: one reads a file, one adds up
+// the findings, one compares files, and one announces the result.
 //
 // The functions that add and handle these jobs are generated into package gen
 // by go generate.
@@ -8,14 +7,14 @@ package tasks
 
 import bullmq "github.com/bullmq-gen/bullmq-gen/runtime"
 
-// Files is the queue of everything that reads files. A worker runs eight of
-// its jobs at once, and finished jobs are kept until there are ten thousand.
+// Files is the queue of all jobs that read files. A worker runs eight of its
+// jobs at once. The queue keeps the last ten thousand completed jobs.
 //
 //bullmq:queue concurrency=8 keep-completed=10000
 const Files = "files"
 
-// ScanFile reads a file and counts what is in it. A file that cannot be read
-// at once, because it is locked or on its way, is tried again.
+// ScanFile reads a file and counts its lines and words. If the file is locked or
+// not there yet, the job is retried.
 //
 //bullmq:task files/scan-file result=FileReport timeout=1m
 //bullmq:retry attempts=3 backoff=exponential:200ms jitter=0.2
@@ -34,7 +33,7 @@ type FileReport struct {
 	Language string `json:"language,omitempty"`
 }
 
-// Summarize adds up the reports of scans, some time after they were added.
+// Summarize adds up the reports of earlier scans.
 //
 //bullmq:task files/summarize result=Summary
 type Summarize struct {

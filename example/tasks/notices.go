@@ -1,7 +1,7 @@
 package tasks
 
-// Announce tells somebody something, the most urgent first. What has been said
-// about a topic is not said again within a minute.
+// Announce publishes a notice, the most urgent first. A topic is announced at
+// most once a minute.
 //
 //bullmq:task notices/announce
 //bullmq:dedup ttl=1m
@@ -12,5 +12,5 @@ type Announce struct {
 	Urgency int    `json:"urgency,omitempty" bullmq:"priority"` // 1 is the most urgent
 }
 
-// Alive is announced each hour, as long as there are workers.
+// Alive is announced every hour.
 var Alive = Announce{Topic: "alive", Text: "the workers are there", Urgency: 3}
