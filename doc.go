@@ -1,7 +1,7 @@
 // Package bullmqgen generates typed Go code for tasks that run on BullMQ queues.
 //
-// A task is a Go struct with a directive. The struct is the payload of a job;
-// the directive says which queue the jobs go to and what their name is:
+// A task is a Go struct with a directive. The struct is the payload of a job. The
+// directive gives the queue and the name of its jobs:
 //
 //	// SendWelcome greets a new user.
 //	//
@@ -11,24 +11,24 @@
 //		UserID string `json:"userId"`
 //	}
 //
-// From it come functions with exact types, in a package of their own:
+// The generator writes functions with concrete types, in a separate package:
 //
 //	EnqueueSendWelcome(ctx, client, tasks.SendWelcome{UserID: "u1"})
 //	HandleSendWelcome(worker, func(ctx context.Context, job *bullmq.Job[tasks.SendWelcome]) (tasks.Receipt, error) { ... })
 //	HandleEmails(worker, handler) // handler has a method for each task of the queue
 //
-// Beside it are a manifest, which describes the tasks for other programs and is
-// what later versions of them are compared with, and type declarations for Node.
+// It also writes a manifest and type declarations for Node. The manifest describes
+// the tasks for other programs, and later versions of the tasks are compared with it.
 //
-// The generated code is thin; what it does is in the package
+// The generated code is thin: the behavior is in the package
 // github.com/bullmq-gen/bullmq-gen/runtime, named bullmq. All directives are
 // described in docs/directives.md.
 //
-// Most programs run the command bullmq-gen, through one line for a module:
+// Most programs run the command bullmq-gen, with one line per module:
 //
 //	//go:generate go tool bullmq-gen ./...
 //
-// This package is the command as a library.
+// This package provides the command as a library.
 package bullmqgen
 
 //go:generate go run ./cmd/bullmq-gen ./...
