@@ -187,7 +187,7 @@ func TestInit(t *testing.T) {
 	write(t, dir, "go.mod", "go 1.26.0\n")
 	code, _, stderr = start(t, dir, "init")
 	require.Equal(t, trouble, code)
-	require.Contains(t, stderr, "names the module")
+	require.Contains(t, stderr, "names no module")
 	useThisRepository(t, dir)
 	for folder, args := range map[string][]string{"svc/mail/": {"init", "svc/mail"}, "": {"init"}} {
 		code, stdout, stderr := start(t, dir, args...)

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// What a package begins with: its tasks, and a test that adds and handles them.
-// PARENT is the import path of the folder that both are in, and the generated code.
+// The sample package: its tasks, and a test that adds and handles them. PARENT
+// stands for the import path of the folder of both and of the generated code.
 var (
 	//go:embed starter_tasks.txt
 	starterTasks string
@@ -23,19 +23,19 @@ var (
 	starterTest string
 )
 
-const nextSteps = `%[1]s and %[2]s are written. Now:
+const nextSteps = `Wrote %[1]s and %[2]s. Next:
 
   go get -tool github.com/bullmq-gen/bullmq-gen/cmd/bullmq-gen
   go generate ./...
   go mod tidy
   go test ./...
 
-The test has what to go on with: gen.EnqueueSendWelcome(ctx, client, tasks.SendWelcome{...})
-adds a job, and a worker runs the handler by gen.HandleEmails(worker, mailer{}).
+The test shows how to add a job, gen.EnqueueSendWelcome(ctx, client, tasks.SendWelcome{...}),
+and how to handle it. Register the handler on a worker with gen.HandleEmails(worker, mailer{}).
 `
 
-// initialize writes a package of tasks to begin with, with the line that
-// generates code for it and a test, into the folder tasks of the one given.
+// initialize writes a sample package of tasks, with its go:generate line and a
+// test, into the folder tasks below the given folder.
 func initialize(args []string, stdout io.Writer) error {
 	dir := "."
 	switch {
@@ -43,7 +43,7 @@ func initialize(args []string, stdout io.Writer) error {
 		fmt.Fprint(stdout, usage)
 		return nil
 	case len(args) > 1 || len(args) == 1 && strings.HasPrefix(args[0], "-"):
-		return errors.New("init takes one folder, which is the current one by default")
+		return errors.New("init takes at most one folder; the default is the current one")
 	case len(args) == 1:
 		dir = args[0]
 	}
@@ -51,10 +51,10 @@ func initialize(args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	found, _ := os.ReadDir(filepath.Join(dir, "tasks")) // most often it is not there
+	found, _ := os.ReadDir(filepath.Join(dir, "tasks")) // it usually does not exist
 	for _, f := range found {
 		if filepath.Ext(f.Name()) == ".go" {
-			return fmt.Errorf("%s is there already: nothing is written", filepath.ToSlash(filepath.Join(dir, "tasks", f.Name())))
+			return fmt.Errorf("%s exists already: nothing was written", filepath.ToSlash(filepath.Join(dir, "tasks", f.Name())))
 		}
 	}
 	if err := os.MkdirAll(filepath.Join(dir, "tasks"), 0o755); err != nil {
@@ -71,8 +71,8 @@ func initialize(args []string, stdout io.Writer) error {
 	return err
 }
 
-// importPath is that of a package in a folder, which may not be there yet. A
-// folder that belongs to no module is an error.
+// importPath returns the import path of a folder, which may not exist yet. It is
+// an error if the folder belongs to no module.
 func importPath(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -85,13 +85,13 @@ func importPath(dir string) (string, error) {
 			return path.Join(module, below), nil
 		}
 		if err == nil {
-			return "", fmt.Errorf("%s has no line that names the module", filepath.Join(dir, "go.mod"))
+			return "", fmt.Errorf("%s names no module", filepath.Join(dir, "go.mod"))
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			return "", err
 		}
 		if filepath.Dir(dir) == dir {
-			return "", errors.New("there is no go.mod here or above: run go mod init NAME first")
+			return "", errors.New("no go.mod in this folder or above: run go mod init NAME first")
 		}
 		dir, below = filepath.Dir(dir), path.Join(filepath.Base(dir), below)
 	}

@@ -21,26 +21,25 @@ import (
 
 const usage = `bullmq-gen generates typed Go code for BullMQ tasks from directives on structs.
 
-  bullmq-gen [flags] [packages]        packages as for the go command; default .
-  bullmq-gen list [flags] [packages]   show queues and tasks; default ./...
-  bullmq-gen graph [flags] [packages]  draw flows likewise; -format mermaid, dot
-  bullmq-gen init [folder]             write tasks to begin with, and their test
+  bullmq-gen [flags] [packages]        generate; packages as for go, default .
+  bullmq-gen list [flags] [packages]   list queues and tasks; default ./...
+  bullmq-gen graph [flags] [packages]  draw flows; -format text, mermaid or dot
+  bullmq-gen init [folder]             write a sample package and its test
 
-Once for a module, in any Go file: //go:generate go tool bullmq-gen ./...
+Put this into one Go file of a module: //go:generate go tool bullmq-gen ./...
 
-  -out DIR      folder of the generated package, seen from each annotated
-                package (default ../gen); its name is the folder's
-  -check        write nothing; show what would change, and what that means for
-                jobs that are in the queues
+  -out DIR      folder of the generated package, relative to each annotated
+                package (default ../gen)
+  -check        write nothing; report stale files and unsafe changes
   -against REV  write nothing; compare with the manifests of a git revision
   -tags LIST    build tags, separated by commas
-  -guard=false, -manifest=false, -ts=false   leave out: the lines that keep
-                stale code from compiling; the manifest; the types for Node
+  -guard=false, -manifest=false, -ts=false   omit the lines that keep stale
+                code from compiling, the manifest, or the types for Node
   -C DIR        run in DIR          -json     print messages and files as JSON
-  -v            say what is done    -version  print the version
+  -v            print each step     -version  print the version
 
-Exit status: 0 all is well; 1 errors in the source, with -check something would
-change, with -against a change is not safe, errors being 2 there; 2 trouble.
+Exit status: 0 success; 1 errors in the source, or -check found stale files, or
+-against unsafe changes; 2 failure, with -check also for errors in the source.
 Directives: docs/directives.md of https://github.com/bullmq-gen/bullmq-gen
 `
 
