@@ -192,7 +192,7 @@ func TestInit(t *testing.T) {
 	for folder, args := range map[string][]string{"svc/mail/": {"init", "svc/mail"}, "": {"init"}} {
 		code, stdout, stderr := start(t, dir, args...)
 		require.Zero(t, code, stderr)
-		require.Contains(t, stdout, folder+"tasks/tasks.go and "+folder+"tasks/tasks_test.go are written")
+		require.Contains(t, stdout, "Wrote "+folder+"tasks/tasks.go and "+folder+"tasks/tasks_test.go")
 		require.Contains(t, stdout, "go generate ./...")
 	}
 	write(t, dir, "svc[1]/tasks/mine.go", "package tasks\n")
