@@ -270,8 +270,11 @@ func (c *corpusCase) run(t *testing.T, module string) map[string]string {
 
 // kindOf is what a case calls a file that is not Go.
 func kindOf(path string) string {
-	if strings.HasSuffix(path, ".d.ts") {
+	switch {
+	case strings.HasSuffix(path, ".d.ts"):
 		return "ts"
+	case strings.HasSuffix(path, ".js"):
+		return "js"
 	}
 	return "manifest"
 }

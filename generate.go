@@ -43,8 +43,8 @@ type Config struct {
 	// NoGuard leaves out the declarations that keep stale code from compiling
 	// after a field or tag of a payload itself has changed.
 	NoGuard bool
-	// NoManifest leaves out bullmq.manifest.json, NoTypeScript the type
-	// declarations for Node programs. Those that are there are removed.
+	// NoManifest leaves out bullmq.manifest.json, NoTypeScript the module for Node
+	// programs and its type declarations. Those that are there are removed.
 	NoManifest, NoTypeScript bool
 	// Env is the environment of the go command. Nil: that of the program.
 	Env []string
@@ -161,6 +161,7 @@ func plan(c Config, outputs []*model.Output) []File {
 			})
 			if !c.NoTypeScript {
 				add(naming.Declarations(p.Name), func() ([]byte, error) { return templates.TypeScript(p), nil })
+				add(naming.Module(p.Name), func() ([]byte, error) { return templates.JavaScript(p), nil })
 			}
 		}
 	}

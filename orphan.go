@@ -110,7 +110,7 @@ func (j *judge) without(p *source.Listed) (why string) {
 func (j *judge) findOrphans(c Config) ([]File, error) {
 	var orphans []File
 	for _, dir := range outputDirs(j.loaded, c.Out) {
-		for _, pattern := range []string{"*.gen.go", "*.gen.d.ts"} {
+		for _, pattern := range []string{"*.gen.go", "*.gen.d.ts", "*.gen.js"} {
 			found, err := filepath.Glob(filepath.Join(escapeGlob(dir), pattern))
 			if err != nil {
 				return nil, err
@@ -128,8 +128,8 @@ func (j *judge) findOrphans(c Config) ([]File, error) {
 					continue
 				}
 				if why := j.abandoned(from, dir); why != "" {
-					if c.NoTypeScript && pattern == "*.gen.d.ts" {
-						why = "type declarations are switched off"
+					if c.NoTypeScript && pattern != "*.gen.go" {
+						why = "what is for Node programs is switched off"
 					}
 					orphans = append(orphans, File{Path: path, Source: from, State: Orphan, disk: text, why: why})
 				}

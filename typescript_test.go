@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	bullmqgen "github.com/bullmq-gen/bullmq-gen"
@@ -109,18 +110,21 @@ var compilerError = regexp.MustCompile(`^(\S+)\((\d+),\d+\): (error .*)`)
 func compareErrors(t *testing.T, out []byte, wanted map[string]string) {
 	t.Helper()
 	got := map[string]string{}
-	last := ""
+	last, unwanted := "", ""
 	for line := range strings.Lines(string(out)) {
 		if m := compilerError.FindStringSubmatch(line); m != nil {
 			last = m[1] + ":" + m[2]
-			require.Contains(t, wanted, last, line)
+			if wanted[last] == "" {
+				unwanted += line
+			}
 			got[last] += m[3] + "\n"
 			continue
 		}
 		require.NotEmpty(t, last, line) // the rest of a message is indented
 		got[last] += line
 	}
+	require.Empty(t, unwanted)
 	for at, words := range wanted {
-		require.Contains(t, got[at], words, at)
+		assert.Contains(t, got[at], words, at)
 	}
 }

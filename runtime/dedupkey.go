@@ -121,10 +121,13 @@ func reflectPart(v reflect.Value) string {
 	return keyEscape.Replace(fmt.Sprintf("%#v", v.Interface()))
 }
 
-// numberText is a number as JavaScript writes it.
+// numberText is the shortest number that rounds to f, as JavaScript writes it.
 func numberText(f float64, bits int) string {
-	format, size := byte('f'), math.Abs(f)
-	if size != 0 && (size < 1e-6 || size >= 1e21) {
+	format, size, small := byte('f'), math.Abs(f), 1e-6
+	if bits == 32 {
+		small = float64(float32(small)) // the shortest number that rounds to it is 1e-6 itself
+	}
+	if size != 0 && (size < small || size >= 1e21) {
 		format = 'e'
 	}
 	text := strconv.FormatFloat(f+0, format, -1, bits) // -0 + 0 is 0

@@ -27,6 +27,7 @@ func TestKeysOfScopes(t *testing.T) {
 		"s/~":                                   JobIDIn("s", (*string)(nil)),
 		"s/true,-7,1.5,0.1,1e+21,1e-7,1000000":  DedupKeyIn("s", true, -7, 1.5, float32(0.1), 1e21, 1e-7, 1e6),
 		"s/0,2026-01-02T02\\.04\\.05.00000006Z": DedupKeyIn("s", math.Copysign(0, -1), time.Date(2026, 1, 2, 3, 4, 5, 60, time.FixedZone("", 3600))),
+		"s/0.000001,9e-7,1e+21,1e-7":            DedupKeyIn("s", float32(1e-6), float32(9e-7), float32(1e21), float32(1e-7)),
 		"s/~" + hex.EncodeToString(sum[:]):      JobIDIn("s", long),
 		strings.Repeat("s", 300) + "/1":         JobIDIn(strings.Repeat("s", 300), 1),
 		"":                                      JobIDIn("s", ""),

@@ -1,6 +1,7 @@
 package templates
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -45,18 +46,43 @@ export type TypedJob<Q extends QueueName, N extends JobName<Q> = JobName<Q>> = {
   [K in N]: Job<TaskData<Q, K>, TaskResult<Q, K>, K>;
 }[N];
 
-/** The function of a worker of queue Q: new Worker<any, any, any>(queue, processor). */
-export type TypedProcessor<Q extends QueueName> = (
-  job: TypedJob<Q>,
+/** The names of jobs of queue Q that are another name of task N. */
+type AliasOf<Q extends QueueName, N = string> = Q extends keyof EarlierTasks
+  ? { [A in keyof EarlierTasks[Q] & string]: EarlierTasks[Q][A] extends { task: N } ? A : never }[keyof EarlierTasks[Q] & string]
+  : never;
+
+/** The functions for all jobs of queue Q, by the names of the jobs: see processor. */
+export type Handlers<Q extends QueueName> = {
+  [N in Exclude<JobName<Q>, AliasOf<Q>>]: (
+    job: TypedJob<Q, N | AliasOf<Q, N>>,
+    token?: string,
+    signal?: AbortSignal,
+  ) => TaskResult<Q, N> | Promise<TaskResult<Q, N>>;
+};
+
+/** The function of a worker of queue Q. What it returns depends on the name of the job. */
+export type TypedProcessor<Q extends QueueName> = <N extends JobName<Q>>(
+  job: TypedJob<Q, N>,
   token?: string,
-) => Promise<TaskResult<Q, JobName<Q>>>;
+  signal?: AbortSignal,
+) => Promise<TaskResult<Q, N>>;
+
+/**
+ * Returns the function of a worker of a queue, which calls the handler of the
+ * job's name: new Worker(queue, processor(queue, handlers)). Jobs of an earlier
+ * name go to the handler of their task; one of an unknown name fails.
+ */
+export declare function processor<Q extends QueueName>(queue: Q, handlers: Handlers<Q>): TypedProcessor<Q>;
 
 /** One job for addBulk. */
 export type TypedBulkJob<Q extends QueueName> = {
   [N in TaskName<Q>]: { name: N; data: TaskData<Q, N>; opts?: BulkJobOptions };
 }[TaskName<Q>];
 
-/** Queue Q with the types of its tasks: const queue: TypedQueue<Q> = new Queue<any, any, any>(Q). */
+/**
+ * Queue Q with the types of its tasks: const queue: TypedQueue<Q> = new Queue<any, any, any>(Q).
+ * What it adds has the options of the call alone: the add of a task has the declared ones.
+ */
 export interface TypedQueue<Q extends QueueName>
   extends Omit<Queue, "add" | "addBulk" | "getJob" | "getJobs"> {
   add<N extends TaskName<Q>>(
@@ -77,9 +103,11 @@ export interface TypedQueue<Q extends QueueName>
 
 // tsReserved are the names that a file of declarations has of its own.
 var tsReserved = []string{
-	"BulkJobOptions", "Coded", "CodedEnvelope", "EarlierTasks", "FlowJob", "FlowNode", "Job", "JobName", "JobsOptions", "Omit",
-	"Parameters", "Promise", "Queue", "QueueName", "TaskData", "TaskName", "TaskOf", "TaskResult", "Tasks", "TypedBulkJob",
-	"TypedFlow", "TypedJob", "TypedProcessor", "TypedQueue", "UUID",
+	"AbortSignal", "AliasOf", "BulkJobOptions", "BulkOptions", "BulkOpts", "Coded", "CodedEnvelope", "Declared", "EarlierTasks", "Encode",
+	"Exclude", "FlowJob", "FlowNode", "FullNode", "GenOptions", "Handlers", "Job", "JobName", "JobsOptions", "Keys", "NodeOptions", "NodeTask",
+	"NonNullable", "Omit", "Opts", "Parameters", "ParentTask", "Promise", "Queue", "QueueName", "Readonly", "Record", "Repeat", "ScheduleOptions", "Scheduled", "Task",
+	"TaskData", "TaskJob", "TaskName", "TaskNode", "TaskOf", "TaskOptions", "TaskResult", "Tasks", "ToAdd", "TypedBulkJob", "TypedFlow",
+	"TypedJob", "TypedProcessor", "TypedQueue", "UUID",
 }
 
 // TypeScript returns the type declarations of p for Node programs.
@@ -89,11 +117,13 @@ func TypeScript(p *model.Package) []byte {
 		b.names.Take(name)
 	}
 	tasks := b.tasks(p) + b.earlier(p) + coded(p)
+	declared := b.taskDeclarations(p)
 	var out strings.Builder
-	out.WriteString(Header + "\n//\n" + sourceLine + p.Path + "\n\n" + tsImport(p) + "\n" + tasks + tsHelpers)
+	out.WriteString(Header + "\n//\n" + sourceLine + p.Path + "\n\n" + tsImport + "\n" + tasks + tsHelpers)
 	if hasFlows(p) {
 		out.WriteString(tsFlowHelpers)
 	}
+	out.WriteString(declared)
 	names := make([]string, 0, len(b.decls))
 	for name := range b.decls {
 		names = append(names, name)
@@ -136,7 +166,7 @@ func (b *typescript) task(t *model.Task, name string, payload *model.Type) strin
 		result = b.stored(t, t.Result, "    ")
 	}
 	if t.Parent() && name == t.Name {
-		return fmt.Sprintf("    %s: {\n      data: %s;\n      result: %s;\n%s    };\n", tsName(name), data, result, b.slots(t))
+		return fmt.Sprintf("    %s: {\n      data: %s;\n      result: %s;\n      /** The jobs that it waits for. */\n      children: %s;\n    };\n", tsName(name), data, result, b.slots(t, "      "))
 	}
 	return fmt.Sprintf("    %s: { data: %s; result: %s };\n", tsName(name), data, result)
 }
@@ -294,9 +324,13 @@ func tsName(name string) string {
 	return tsText(name)
 }
 
+// tsText is a string literal.
 func tsText(text string) string {
-	quoted, _ := json.Marshal(text) // a string has always a form
-	return string(quoted)
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(text) // a string has always a form
+	return strings.TrimSuffix(out.String(), "\n")
 }
 
 // docText is a text that does not end a comment.

@@ -18,7 +18,7 @@ func (b *typescript) earlier(p *model.Package) string {
 		var names []string
 		for _, t := range q.Tasks {
 			for _, a := range t.Aliases {
-				entries[a.Name] = b.task(t, a.Name, t.Payload)
+				entries[a.Name] = b.alias(t, a.Name)
 				names = append(names, a.Name)
 			}
 			for _, u := range t.Upgrades {
@@ -43,6 +43,12 @@ func (b *typescript) earlier(p *model.Package) string {
 	return out.String()
 }
 
+// alias is the entry of another name of the task.
+func (b *typescript) alias(t *model.Task, name string) string {
+	entry := b.task(t, name, t.Payload)
+	return strings.TrimSuffix(entry, " };\n") + "; task: " + tsText(t.Name) + " };\n"
+}
+
 const tsCoded = `
 /** What a codec stores in place of JSON: an object with one member, whose name begins with "$". */
 export type CodedEnvelope = { [name: ` + "`$${string}`" + `]: unknown };
@@ -53,6 +59,9 @@ export type CodedEnvelope = { [name: ` + "`$${string}`" + `]: unknown };
  * it added the job.
  */
 export type Coded<T> = T | CodedEnvelope;
+
+/** Returns what is stored of the JSON text of a payload: it does what the codec does in Go. */
+export type Encode = (text: string, of: { queue: string; job: string; part: "data" }) => CodedEnvelope;
 `
 
 // coded declares what tasks with a codec have, if there are some.

@@ -12,49 +12,66 @@ const tsFlowHelpers = `
 /** What randomUUID() gives. The id of a child that has to say its slot ends with it. */
 export type UUID = ` + "`" + `${string}-${string}-${string}-${string}-${string}` + "`" + `;
 
-/** A job of a flow. Child is what may stand below it. */
-export interface FlowNode<Q extends string, N extends string, Data, Child = never> {
+/** A job of a flow. Children is the list of those that may stand below it. */
+export interface FlowNode<Q extends string, N extends string, Data, Children = never[]> {
   queueName: Q;
   name: N;
   data: Data;
   prefix?: string;
   opts?: FlowJob["opts"];
-  children?: Child[];
+  children?: Children;
 }
 
-/** A flow whose root is task N of queue Q, for add of a FlowProducer. */
-export type TypedFlow<Q extends QueueName, N extends TaskName<Q>> = FlowNode<
-  Q,
-  N,
-  TaskData<Q, N>,
-  Tasks[Q][N] extends { children: infer Child } ? Child : never
->;
+/** A job of a flow that cannot do without children. */
+export interface FullNode<Q extends string, N extends string, Data, Children> extends FlowNode<Q, N, Data, Children> {
+  children: Children;
+}
+
+/**
+ * A flow whose root is task N of queue Q, for add of a FlowProducer. Children of
+ * slots with exactly one come first. Its jobs have the options that stand here alone:
+ * addFlow of a task has the declared ones.
+ */
+export type TypedFlow<Q extends QueueName, N extends TaskName<Q>> = Tasks[Q][N] extends { children: infer Children }
+  ? [] extends Children
+    ? FlowNode<Q, N, TaskData<Q, N>, Children>
+    : FullNode<Q, N, TaskData<Q, N>, Children>
+  : FlowNode<Q, N, TaskData<Q, N>>;
 `
 
-// tsImport are the names that a package's declarations take from BullMQ.
-func tsImport(p *model.Package) string {
-	names := "BulkJobOptions, Job, JobsOptions, Queue"
-	if hasFlows(p) {
-		names = "BulkJobOptions, FlowJob, Job, JobsOptions, Queue"
-	}
-	return "import type { " + names + " } from \"bullmq\";\n"
-}
+// tsImport are the names that declarations take from BullMQ.
+const tsImport = "import type { BulkJobOptions, FlowJob, Job, JobsOptions, Queue } from \"bullmq\";\n"
 
 func hasFlows(p *model.Package) bool { return slices.ContainsFunc(p.Tasks, (*model.Task).Parent) }
 
-// slots is what may stand below a job of the task in a flow.
-func (b *typescript) slots(t *model.Task) string {
-	var out strings.Builder
-	out.WriteString("      /** The jobs that it waits for. */\n      children:")
+// slots is what stands below a job of the task in a flow: a list that begins with
+// those that there must be.
+func (b *typescript) slots(t *model.Task, indent string) string {
+	var first, rest strings.Builder
 	for _, s := range t.Slots {
-		out.WriteString("\n        | " + b.child(t, s))
+		if s.Kind == model.One {
+			first.WriteString(indent + "  " + b.child(t, s) + ",\n")
+		} else {
+			rest.WriteString("\n" + indent + "  | " + b.child(t, s))
+		}
 	}
-	return out.String() + ";\n"
+	others := "(" + rest.String() + "\n" + indent + ")[]"
+	switch {
+	case first.Len() == 0:
+		return others
+	case rest.Len() == 0:
+		return "[\n" + first.String() + indent + "]"
+	}
+	return "[\n" + first.String() + indent + "  ...(" + strings.ReplaceAll(rest.String(), "\n", "\n  ") + "\n" + indent + "  )[],\n" + indent + "]"
 }
 
 // child is a child in a slot of t. What its options must not forget is required.
 func (b *typescript) child(t *model.Task, s *model.Slot) string {
-	node := "FlowNode<" + tsText(s.Queue.Name) + ", " + tsText(s.Task.Name) + ", " + b.stored(s.Task, s.Task.Payload, "        ")
+	kind := "FlowNode<"
+	if needsChild(s.Task) {
+		kind = "FullNode<"
+	}
+	node := kind + tsText(s.Queue.Name) + ", " + tsText(s.Task.Name) + ", " + b.stored(s.Task, s.Task.Payload, "        ")
 	if s.Task.Parent() {
 		node += ", " + b.below(s.Task)
 	}
@@ -80,13 +97,13 @@ func (b *typescript) below(t *model.Task) string {
 	}
 	name := b.names.Free(t.GoName + "Children")
 	b.children[t] = name
-	var out strings.Builder
-	out.WriteString("/** The jobs that one of task " + docText(t.Name) + " waits for. */\nexport type " + name + " =")
-	for _, s := range t.Slots {
-		out.WriteString("\n  | " + b.child(t, s))
-	}
-	b.decls[name] = out.String() + ";\n"
+	b.decls[name] = "/** The jobs that one of task " + docText(t.Name) + " waits for. */\nexport type " + name + " = " + b.slots(t, "") + ";\n"
 	return name
+}
+
+// needsChild is true for tasks whose jobs cannot do without children.
+func needsChild(t *model.Task) bool {
+	return slices.ContainsFunc(t.Slots, func(s *model.Slot) bool { return s.Kind == model.One })
 }
 
 // sharesTask is true when another slot is for the same task: then only the id of

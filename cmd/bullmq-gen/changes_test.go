@@ -33,8 +33,8 @@ func TestAnEditRewritesOneFile(t *testing.T) {
 	}{
 		{"", "", nil},
 		{"package tasks\n", "package tasks\n\nfunc unrelated() {}\n", nil},
-		{"result=int", "result=int lifo", []string{"bullmq.manifest.json", "tasks.gen.go"}},
-		{"// Do1 does.", "// Do1 does it.", []string{"bullmq.manifest.json", "tasks.gen.d.ts", "tasks.gen.go"}},
+		{"result=int", "result=int lifo", []string{"bullmq.manifest.json", "tasks.gen.go", "tasks.gen.js"}},
+		{"// Do1 does.", "// Do1 does it.", []string{"bullmq.manifest.json", "tasks.gen.d.ts", "tasks.gen.go", "tasks.gen.js"}},
 		{"A string", "B bool `json:\"b,omitempty\"`\n\tA string", []string{"bullmq.manifest.json", "tasks.gen.d.ts", "tasks.gen.go"}},
 	} {
 		before := snapshot(t, dir)

@@ -202,7 +202,7 @@ func TestInit(t *testing.T) {
 	}
 	require.NoError(t, os.RemoveAll(filepath.Join(dir, "svc[1]"))) // no package of a program
 	runGo(t, dir, "generate", "-mod=mod", "./...")
-	require.Equal(t, []string{"bullmq.manifest.json", "tasks.gen.d.ts", "tasks.gen.go"}, files(t, dir, "svc/mail/gen"))
+	require.Equal(t, []string{"bullmq.manifest.json", "tasks.gen.d.ts", "tasks.gen.go", "tasks.gen.js"}, files(t, dir, "svc/mail/gen"))
 	require.Contains(t, read(t, dir, "svc/mail/gen/tasks.gen.go"), "func HandleEmails(")
 	for _, file := range []string{"tasks/tasks.go", "tasks/tasks_test.go"} {
 		text := read(t, dir, "svc/mail/"+file)

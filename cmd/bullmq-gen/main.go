@@ -34,7 +34,7 @@ Put this into one Go file of a module: //go:generate go tool bullmq-gen ./...
   -against REV  write nothing; compare with the manifests of a git revision
   -tags LIST    build tags, separated by commas
   -guard=false, -manifest=false, -ts=false   omit the lines that keep stale
-                code from compiling, the manifest, or the types for Node
+                code from compiling, the manifest, or the files for Node
   -C DIR        run in DIR          -json     print messages and files as JSON
   -v            print each step     -version  print the version
 

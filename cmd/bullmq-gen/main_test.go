@@ -101,7 +101,7 @@ func TestGenerateSaysNothingWhenAllIsWell(t *testing.T) {
 	require.Empty(t, stdout)
 	require.Empty(t, stderr)
 	require.Contains(t, read(t, dir, "gen/tasks.gen.go"), "func EnqueueDo(")
-	require.Equal(t, []string{"bullmq.manifest.json", "tasks.gen.d.ts", "tasks.gen.go"}, files(t, dir, "gen"))
+	require.Equal(t, []string{"bullmq.manifest.json", "tasks.gen.d.ts", "tasks.gen.go", "tasks.gen.js"}, files(t, dir, "gen"))
 }
 
 func files(t *testing.T, path ...string) []string {
@@ -257,6 +257,7 @@ func TestJSON(t *testing.T) {
 		{"gen/bullmq.manifest.json", "example.com/app/gen", bullmqgen.New},
 		{"gen/tasks.gen.d.ts", "example.com/app/tasks", bullmqgen.New},
 		{"gen/tasks.gen.go", "example.com/app/tasks", bullmqgen.New},
+		{"gen/tasks.gen.js", "example.com/app/tasks", bullmqgen.New},
 	}, got.Files)
 	require.Len(t, got.Diagnostics, 1)
 	require.Equal(t, "tasks/tasks.go", got.Diagnostics[0].File)
@@ -338,7 +339,7 @@ func TestKilledRunsLeaveWholeFiles(t *testing.T) {
 	dir := module(t, goodTasks)
 	code, _, _ := start(t, dir, "./...")
 	require.Zero(t, code)
-	names := []string{"gen/tasks.gen.go", "gen/tasks.gen.d.ts", "gen/bullmq.manifest.json"}
+	names := []string{"gen/tasks.gen.go", "gen/tasks.gen.d.ts", "gen/tasks.gen.js", "gen/bullmq.manifest.json"}
 	texts := func() (all []string) {
 		for _, name := range names {
 			all = append(all, read(t, dir, name))
@@ -346,7 +347,7 @@ func TestKilledRunsLeaveWholeFiles(t *testing.T) {
 		return all
 	}
 	old := texts()
-	write(t, dir, "tasks/tasks.go", strings.Replace(goodTasks, "result=int", "result=string", 1))
+	write(t, dir, "tasks/tasks.go", strings.Replace(goodTasks, "result=int", "result=string lifo", 1))
 	// The old files go on to exist under other names, and must not be written to.
 	for n := range names {
 		require.NoError(t, os.Link(filepath.Join(dir, names[n]), filepath.Join(dir, fmt.Sprint("old", n))))
@@ -398,7 +399,7 @@ func TestRunsAtTheSameTime(t *testing.T) {
 	wait.Wait()
 	code, _, stderr := start(t, dir, "-check", "./...")
 	require.Zero(t, code, stderr)
-	require.Equal(t, []string{"bullmq.manifest.json", "tasks.gen.d.ts", "tasks.gen.go"}, files(t, dir, "gen"))
+	require.Equal(t, []string{"bullmq.manifest.json", "tasks.gen.d.ts", "tasks.gen.go", "tasks.gen.js"}, files(t, dir, "gen"))
 }
 
 func TestRestsOfKilledRunsAreSweptAway(t *testing.T) {
@@ -412,7 +413,7 @@ func TestRestsOfKilledRunsAreSweptAway(t *testing.T) {
 	write(t, dir, "gen/.tasks.gen.go.tmp2", "of a run that may go on")
 	code, _, stderr := start(t, dir, "./...")
 	require.Zero(t, code, stderr)
-	require.Equal(t, []string{".tasks.gen.go.tmp2", "bullmq.manifest.json", "tasks.gen.d.ts", "tasks.gen.go"}, files(t, dir, "gen"))
+	require.Equal(t, []string{".tasks.gen.go.tmp2", "bullmq.manifest.json", "tasks.gen.d.ts", "tasks.gen.go", "tasks.gen.js"}, files(t, dir, "gen"))
 }
 
 // C035: the same bytes from anywhere, however often, with any number of
@@ -438,7 +439,7 @@ const Mail = "mail"
 	write(t, dir, "tasks/a.go", more)
 	code, _, stderr := start(t, dir, "./...")
 	require.Zero(t, code, stderr)
-	names := []string{"gen/tasks.gen.go", "gen/tasks.gen.d.ts", "gen/bullmq.manifest.json"}
+	names := []string{"gen/tasks.gen.go", "gen/tasks.gen.d.ts", "gen/tasks.gen.js", "gen/bullmq.manifest.json"}
 	want := map[string]string{}
 	for _, name := range names {
 		want[name] = strings.ReplaceAll(read(t, dir, name), "/a.go", "/zz.go") // the manifest names files

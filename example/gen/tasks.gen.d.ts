@@ -15,8 +15,9 @@ export interface Tasks {
       data: FindCopies;
       result: Copies;
       /** The jobs that it waits for. */
-      children:
-        | (FlowNode<"files", "scan-file", ScanFile> & { opts: { ignoreDependencyOnFailure: true } });
+      children: (
+        | (FlowNode<"files", "scan-file", ScanFile> & { opts: { ignoreDependencyOnFailure: true } })
+      )[];
     };
   };
   /**
@@ -76,18 +77,43 @@ export type TypedJob<Q extends QueueName, N extends JobName<Q> = JobName<Q>> = {
   [K in N]: Job<TaskData<Q, K>, TaskResult<Q, K>, K>;
 }[N];
 
-/** The function of a worker of queue Q: new Worker<any, any, any>(queue, processor). */
-export type TypedProcessor<Q extends QueueName> = (
-  job: TypedJob<Q>,
+/** The names of jobs of queue Q that are another name of task N. */
+type AliasOf<Q extends QueueName, N = string> = Q extends keyof EarlierTasks
+  ? { [A in keyof EarlierTasks[Q] & string]: EarlierTasks[Q][A] extends { task: N } ? A : never }[keyof EarlierTasks[Q] & string]
+  : never;
+
+/** The functions for all jobs of queue Q, by the names of the jobs: see processor. */
+export type Handlers<Q extends QueueName> = {
+  [N in Exclude<JobName<Q>, AliasOf<Q>>]: (
+    job: TypedJob<Q, N | AliasOf<Q, N>>,
+    token?: string,
+    signal?: AbortSignal,
+  ) => TaskResult<Q, N> | Promise<TaskResult<Q, N>>;
+};
+
+/** The function of a worker of queue Q. What it returns depends on the name of the job. */
+export type TypedProcessor<Q extends QueueName> = <N extends JobName<Q>>(
+  job: TypedJob<Q, N>,
   token?: string,
-) => Promise<TaskResult<Q, JobName<Q>>>;
+  signal?: AbortSignal,
+) => Promise<TaskResult<Q, N>>;
+
+/**
+ * Returns the function of a worker of a queue, which calls the handler of the
+ * job's name: new Worker(queue, processor(queue, handlers)). Jobs of an earlier
+ * name go to the handler of their task; one of an unknown name fails.
+ */
+export declare function processor<Q extends QueueName>(queue: Q, handlers: Handlers<Q>): TypedProcessor<Q>;
 
 /** One job for addBulk. */
 export type TypedBulkJob<Q extends QueueName> = {
   [N in TaskName<Q>]: { name: N; data: TaskData<Q, N>; opts?: BulkJobOptions };
 }[TaskName<Q>];
 
-/** Queue Q with the types of its tasks: const queue: TypedQueue<Q> = new Queue<any, any, any>(Q). */
+/**
+ * Queue Q with the types of its tasks: const queue: TypedQueue<Q> = new Queue<any, any, any>(Q).
+ * What it adds has the options of the call alone: the add of a task has the declared ones.
+ */
 export interface TypedQueue<Q extends QueueName>
   extends Omit<Queue, "add" | "addBulk" | "getJob" | "getJobs"> {
   add<N extends TaskName<Q>>(
@@ -108,23 +134,179 @@ export interface TypedQueue<Q extends QueueName>
 /** What randomUUID() gives. The id of a child that has to say its slot ends with it. */
 export type UUID = `${string}-${string}-${string}-${string}-${string}`;
 
-/** A job of a flow. Child is what may stand below it. */
-export interface FlowNode<Q extends string, N extends string, Data, Child = never> {
+/** A job of a flow. Children is the list of those that may stand below it. */
+export interface FlowNode<Q extends string, N extends string, Data, Children = never[]> {
   queueName: Q;
   name: N;
   data: Data;
   prefix?: string;
   opts?: FlowJob["opts"];
-  children?: Child[];
+  children?: Children;
 }
 
-/** A flow whose root is task N of queue Q, for add of a FlowProducer. */
-export type TypedFlow<Q extends QueueName, N extends TaskName<Q>> = FlowNode<
-  Q,
-  N,
-  TaskData<Q, N>,
-  Tasks[Q][N] extends { children: infer Child } ? Child : never
+/** A job of a flow that cannot do without children. */
+export interface FullNode<Q extends string, N extends string, Data, Children> extends FlowNode<Q, N, Data, Children> {
+  children: Children;
+}
+
+/**
+ * A flow whose root is task N of queue Q, for add of a FlowProducer. Children of
+ * slots with exactly one come first. Its jobs have the options that stand here alone:
+ * addFlow of a task has the declared ones.
+ */
+export type TypedFlow<Q extends QueueName, N extends TaskName<Q>> = Tasks[Q][N] extends { children: infer Children }
+  ? [] extends Children
+    ? FlowNode<Q, N, TaskData<Q, N>, Children>
+    : FullNode<Q, N, TaskData<Q, N>, Children>
+  : FlowNode<Q, N, TaskData<Q, N>>;
+
+/** Options that Go workers alone know, in milliseconds. */
+export interface GenOptions {
+  /** How long the handler may take. */
+  timeout?: number | null;
+  /** How long the job may wait until it fails without being run. */
+  ttl?: number | null;
+}
+
+/**
+ * Options of a job, in the place of those that its task declares or its payload
+ * gives. Null takes one away: such a job has none.
+ */
+export type TaskOptions = { [O in keyof Omit<JobsOptions, "repeat">]?: JobsOptions[O] | null } & {
+  gen?: GenOptions | null;
+};
+
+/** Options of all jobs that addBulk adds: a job cannot have the id of another. */
+export type BulkOptions = Omit<TaskOptions, "jobId" | "deduplication" | "parent">;
+
+/** A job for addBulk of a Queue. */
+export interface TaskJob<N extends string> {
+  name: N;
+  data: any;
+  opts: JobsOptions;
+}
+
+/** A Queue of BullMQ, as far as tasks need it. */
+type ToAdd = { readonly name: string; add(name: any, data: any, opts?: any): Promise<any>; addBulk(jobs: any): Promise<any> };
+
+/** More is what a task needs of a caller: keys the payload does not show, or encode for its codec. */
+type Opts<Options, More> = {} extends More ? [opts?: Options] : [opts: Options & More];
+
+/** The options of all jobs of addBulk, or a function that returns those of each. */
+type BulkOpts<Data, More> =
+  | Opts<BulkOptions, More>
+  | [opts: (data: Data, index: number) => TaskOptions & More];
+
+type Keys<More> = More extends { keys: infer K } ? { keys: K } : {};
+
+/** What is declared of task N of queue Q. */
+interface Declared<Q extends QueueName, N extends TaskName<Q>, Data, More> {
+  readonly queue: Q;
+  readonly name: N;
+  /** The options that all jobs of the task have. */
+  readonly defaults: JobsOptions & { gen?: GenOptions };
+  /** The id of a job with the payload; undefined: the queue numbers it. */
+  jobId(data: Data, ...opts: Opts<unknown, Keys<More>>): string | undefined;
+  /** The deduplication id of a job with the payload; undefined: it has none. */
+  deduplicationId(data: Data, ...opts: Opts<unknown, Keys<More>>): string | undefined;
+  /** All options of a job with the payload, for a Queue: the task's, the payload's, and those given. */
+  options(data: Data, ...opts: Opts<TaskOptions, Keys<More>>): JobsOptions;
+}
+
+/** A task whose jobs are added one by one, or many at once. */
+export interface Task<Q extends QueueName, N extends TaskName<Q>, Data, More = {}> extends Declared<Q, N, Data, More> {
+  /** Adds a job to the queue, with the options that are declared in Go. */
+  add(queue: ToAdd, data: Data, ...opts: Opts<TaskOptions, More>): Promise<TypedJob<Q, N>>;
+  /** Adds many jobs in one call. If one is wrong, none is added. */
+  addBulk(queue: ToAdd, list: readonly Data[], ...opts: BulkOpts<Data, More>): Promise<TypedJob<Q, N>[]>;
+  /** Returns a job for addBulk of a Queue, with jobs of other tasks. It adds nothing. */
+  job(data: Data, ...opts: Opts<TaskOptions, More>): TaskJob<N>;
+}
+
+/** Options of a job in a flow: its slot says what its failure means. */
+export type NodeOptions = Omit<
+  TaskOptions,
+  "deduplication" | "parent" | "continueParentOnFailure" | "ignoreDependencyOnFailure" | "removeDependencyOnFailure"
 >;
+
+/** A job of a flow, which node of a task makes. */
+export interface TaskNode<Q extends string, N extends string> {
+  queueName: Q;
+  name: N;
+  data: any;
+  opts: NonNullable<FlowJob["opts"]>;
+  children?: FlowJob[];
+}
+
+/** A task whose jobs may be children in flows. */
+export interface NodeTask<Q extends QueueName, N extends TaskName<Q>, Data, More = {}> extends Task<Q, N, Data, More> {
+  /** Returns a job for a slot of another task. It adds nothing. */
+  node(data: Data, ...opts: Opts<NodeOptions, More>): TaskNode<Q, N>;
+}
+
+/** A task whose jobs wait for those in their slots. */
+export interface ParentTask<Q extends QueueName, N extends TaskName<Q>, Data, Slots, More = {}>
+  extends Declared<Q, N, Data, More> {
+  /** Adds a job and those that it waits for in one step, by a FlowProducer. */
+  addFlow<Node>(
+    producer: { add(flow: FlowJob): Promise<Node> },
+    data: Data,
+    children: Slots,
+    ...opts: Opts<Omit<TaskOptions, "deduplication">, More>
+  ): Promise<Node>;
+  /** Returns a job with those that it waits for, for a FlowProducer or a slot of another task. It adds nothing. */
+  node(data: Data, children: Slots, ...opts: Opts<NodeOptions, More>): TaskNode<Q, N>;
+}
+
+/** Options of jobs of a schedule, which gives them times and ids of its own. */
+export type ScheduleOptions = Omit<TaskOptions, "jobId" | "deduplication" | "delay" | "parent" | "timestamp">;
+
+/** When a schedule adds jobs, as BullMQ has it. */
+export interface Repeat {
+  pattern?: string;
+  tz?: string;
+  every?: number;
+  offset?: number;
+  limit?: number;
+  startDate?: string;
+  endDate?: string;
+}
+
+/** A task with schedules. */
+export interface Scheduled<ID extends string, Data, More = {}> {
+  readonly schedules: Readonly<Record<ID, Repeat>>;
+  /** Stores a schedule that is declared, or replaces it. The payload is that of its jobs. */
+  upsertSchedule(
+    queue: { readonly name: string; upsertJobScheduler(id: string, repeat: any, template?: any): Promise<any> },
+    id: ID,
+    data: Data,
+    ...opts: Opts<ScheduleOptions, More>
+  ): Promise<Job | undefined>;
+}
+
+/**
+ * FindCopies finds files with the same content. It waits for the scans of all
+ * candidates.
+ */
+export declare const findCopiesTask: ParentTask<"copies", "find-copies", FindCopies, {
+  /** Files are scanned side by side. One that cannot be read is like no other. */
+  files?: TaskNode<"files", "scan-file">[];
+}>;
+
+/**
+ * ScanFile reads a file and counts its lines and words. If the file is locked or
+ * not there yet, the job is retried.
+ */
+export declare const scanFileTask: NodeTask<"files", "scan-file", ScanFile>;
+
+/** Summarize adds up the reports of earlier scans. */
+export declare const summarizeTask: NodeTask<"files", "summarize", Summarize>;
+
+/**
+ * Announce publishes a notice, the most urgent first. A topic is announced at
+ * most once a minute.
+ */
+export declare const announceTask: Task<"notices", "announce", Announce> & Scheduled<"alive", Announce>;
 
 /**
  * Announce publishes a notice, the most urgent first. A topic is announced at

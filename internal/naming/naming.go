@@ -67,6 +67,12 @@ func Declarations(pkg string) string {
 	return strings.TrimSuffix(File(pkg), ".go") + ".d.ts"
 }
 
+// Module returns the name of the module for Node programs of a package, beside its
+// declarations.
+func Module(pkg string) string {
+	return strings.TrimSuffix(File(pkg), ".go") + ".js"
+}
+
 // Portable is false for names of files that the go command reads only for some
 // operating system or architecture, such as disk_windows.go.
 func Portable(file string) bool {

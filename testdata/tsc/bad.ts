@@ -1,9 +1,16 @@
 // What the declarations keep Node programs from. Each line with a comment must
 // not compile, with those words.
+import type { FlowProducer, Queue } from "bullmq";
+import { jobTask, processor, renderTask } from "./TypesForNodePrograms/gen/tasks.gen";
 import type { TypedJob, TypedProcessor, TypedQueue, TaskData, Picture } from "./TypesForNodePrograms/gen/tasks.gen";
+import { archiveTask, buildReportTask, fetchLogoTask, renderPageTask } from "./FlowsOfEveryShape/gen/tasks.gen";
 import type { TypedFlow } from "./FlowsOfEveryShape/gen/tasks.gen";
+import { dedupTask, namedTask } from "./KeysOfEveryKind/gen/tasks.gen";
+import { reportTask } from "./CodecsOfEveryForm/gen/tasks.gen";
+import { invoiceTask } from "./SchedulesOfEveryKind/gen/tasks.gen";
 import { render, report } from "./good";
 import type { TypedJob as CodedJob, TypedQueue as CodedQueue } from "./CodecsOfEveryForm/gen/tasks.gen";
+import { processor as welcomeProcessor } from "./UpgradesOfEveryForm/gen/tasks.gen";
 import type { TypedJob as WelcomeJob, TypedQueue as WelcomeQueue } from "./UpgradesOfEveryForm/gen/tasks.gen";
 
 declare const pictures: TypedQueue<"pictures">;
@@ -29,7 +36,13 @@ void pictures.addBulk([{ name: "job", data: render }]); // error: not assignable
 export const unknownData: number = job.data.width; // error: does not exist
 if (job.name === "rendr") throw new Error(); // error: no overlap
 if (job.name === "render") void job.returnvalue.uri; // error: does not exist
-export const processor: TypedProcessor<"pictures"> = async () => 1; // error: not assignable to
+export const work: TypedProcessor<"pictures"> = async () => 1; // error: not assignable to
+export const anyResult: TypedProcessor<"pictures"> = async (job: TypedJob<"pictures">) => (job.name === "job" ? null : { url: "" }); // error: not assignable to
+void processor("pictures", { job: () => null }); // error: missing in type
+void processor("pictures", { job: () => null, render: () => null }); // error: not assignable to
+void processor("pictures", { job: () => ({ url: "" }), render: () => ({ url: "", grid: [[], null] }) }); // error: not assignable to
+void processor("pictures", { job: () => null, render: () => ({ url: "", grid: [[], null] }), rendr: () => null }); // error: may only specify known properties
+void processor("picture", {}); // error: not assignable to parameter of type
 export const noPicture: Picture = {}; // error: missing
 
 declare const emails: WelcomeQueue<"emails">;
@@ -55,3 +68,38 @@ declare const sealed: CodedJob<"q", "report">;
 declare const coded: CodedQueue<"q">;
 export const unopened: string = sealed.data.Text; // error: does not exist on type
 void coded.add("report", { Txt: "plain" }); // error: may only specify known properties
+
+declare const queue: Queue;
+declare const producer: FlowProducer;
+void renderTask.add(queue, {}); // error: not assignable to parameter of type
+void renderTask.add(queue, { ...render, page: "1" }); // error: not assignable to
+void renderTask.add(queue, render, { attempt: 1 }); // error: may only specify known properties
+void renderTask.add(queue, render, { attempts: "3" }); // error: not assignable to
+void renderTask.add(queue, render, { repeat: { every: 1 } }); // error: may only specify known properties
+void renderTask.add(producer, render); // error: not assignable to parameter of type
+void renderTask.addBulk(queue, [render], { jobId: "a" }); // error: not assignable to
+void jobTask.addBulk(queue, [render]); // error: not assignable to
+void renderTask.jobId({}); // error: not assignable to parameter of type
+void namedTask.add(queue, { ID: "x", Rank: 1 }); // error: Expected 3 arguments
+void namedTask.add(queue, { ID: "x", Rank: 1 }, { keys: { At: 1 } }); // error: not assignable to
+void namedTask.options({ ID: "x", Rank: 1 }, {}); // error: missing in type
+void dedupTask.node; // error: does not exist on type
+void reportTask.add(queue, { Text: "plain" }); // error: Expected 3 arguments
+void reportTask.add(queue, { Text: "plain" }, { encode: async (text) => ({ $mine: text }) }); // error: not assignable to
+void invoiceTask.upsertSchedule(queue, "yearly", { customer: "" }); // error: not assignable to
+void welcomeProcessor("numbers", { "count-all": () => null }); // error: is missing the following properties
+
+// A flow without a child that it cannot do without does not compile.
+const logo = fetchLogoTask.node({ of: "acme" });
+const data = { customer: "c", rank: 0 };
+void buildReportTask.addFlow(producer, data, {}); // error: missing in type
+void buildReportTask.addFlow(producer, data, { logo: renderPageTask.node({ number: 1 }) }); // error: not assignable to
+void buildReportTask.addFlow(producer, data, { logo, pages: logo }); // error: is missing the following properties
+void buildReportTask.addFlow(producer, data, { logo, page: [] }); // error: may only specify known properties
+void buildReportTask.add; // error: does not exist on type
+void buildReportTask.addFlow(producer, data, { logo }, { deduplication: { id: "a" } }); // error: may only specify known properties
+void archiveTask.node({}, { one: logo }); // error: missing in type
+void fetchLogoTask.node({ of: "acme" }, { parent: { id: "1", queue: "q" } }); // error: may only specify known properties
+export const childless: Report = { queueName: "reports", name: "build-report", data }; // error: missing in type
+export const noLogo: Report = { ...report, children: [] }; // error: not assignable to type
+export const below: TypedFlow<"archive", "archive">["children"][0] = { queueName: "reports", name: "build-report", data, opts: { failParentOnFailure: true } }; // error: not assignable to type
