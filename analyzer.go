@@ -16,19 +16,19 @@ import (
 
 const analyzerDoc = `check the directives of BullMQ tasks
 
-The analyzer says of //bullmq: directives, bullmq struct tags and payloads what
-bullmq-gen says of them, in the same words and at the same places, without
-generating anything. It looks at one package at a time: what two packages have
-to agree on, and whether generated code is up to date, only bullmq-gen knows.`
+The analyzer reports the same mistakes in //bullmq: directives, bullmq struct
+tags and payloads as bullmq-gen, with the same messages and positions, without
+generating code. It checks one package at a time. Only bullmq-gen checks whether
+packages agree with each other and whether generated code is up to date.`
 
-// Analyzer reports, for one package at a time, what Generate reports of it. It
-// is for editors and linters; command bullmq-vet runs it, by itself and for go
-// vet. Its flags "out" and "ts" are those of bullmq-gen, and "warnings=false"
-// leaves warnings out.
+// Analyzer reports what Generate reports, for one package at a time. It is meant
+// for editors and linters; command bullmq-vet runs it, standalone or from go vet.
+// Its flags "out" and "ts" are those of bullmq-gen, and "warnings=false" omits
+// warnings.
 //
-// It does not see what takes more than the package and its imports: queues and
-// names that packages share in one output, import cycles over more than one
-// package, and files that are in the output.
+// It sees only the package and its imports. It does not find conflicts between
+// packages that share a queue or an output, import cycles over more than one
+// package, and conflicts with files in the output.
 var Analyzer = newAnalyzer()
 
 func newAnalyzer() *analysis.Analyzer {
@@ -38,9 +38,9 @@ func newAnalyzer() *analysis.Analyzer {
 		RunDespiteErrors: true, // as Generate does
 	}
 	v := &vet{}
-	a.Flags.StringVar(&v.out, "out", DefaultOut, "folder of the generated package, seen from each annotated package")
-	a.Flags.BoolVar(&v.typescript, "ts", true, "types for Node programs are generated too")
-	a.Flags.BoolVar(&v.warnings, "warnings", true, "report warnings too")
+	a.Flags.StringVar(&v.out, "out", DefaultOut, "folder of the generated package, relative to each annotated package")
+	a.Flags.BoolVar(&v.typescript, "ts", true, "generate types for Node programs too")
+	a.Flags.BoolVar(&v.warnings, "warnings", true, "report warnings")
 	a.Run = v.run
 	return a
 }
