@@ -96,7 +96,7 @@ local function main()
     cold().flush_intake(q)
     if next(q.old) then L.drop_replaced(q) end
   end
-  if (pushed > 0 or q and q.wake) and not meta[1] and not (meta[2] and rc('LLEN', B .. 'active') >= tonumber(meta[2])) then
+  if (pushed > 0 or q and q.wake) and not meta[1] and not (meta[2] and rc('LLEN', B .. 'active') >= (tonumber(meta[2]) or math.huge)) then
     rc('ZADD', B .. 'marker', '0', '0')
   end
   if notes and notes[1] then return { before or 0, unpack(notes) } end

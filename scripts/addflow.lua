@@ -19,7 +19,7 @@ for k = 1, tonumber(argv[5]) do
   local b = argv[a]
   local meta = rc('HMGET', b .. 'meta', 'paused', 'concurrency', 'opts.maxLenEvents')
   local q = L.intake(b, meta, meta[3], argv[4], {})
-  q.blocked = meta[1] or meta[2] and rc('LLEN', b .. 'active') >= tonumber(meta[2])
+  q.blocked = meta[1] or meta[2] and rc('LLEN', b .. 'active') >= (tonumber(meta[2]) or math.huge)
   q.waiting, q.count = {}, 0 -- times and ids of jobs that wait for children; how many are added
   queues[k], a = q, a + 1
 end
@@ -203,7 +203,7 @@ local function main()
   for _, p in ipairs(parents) do
     if not p.pending and not closed[p.node] and rc('HDEL', p.key, 'flowAttachmentFailed') == 0 then
       local pb, pid = cold().split(p.key)
-      L.release_parent(pb, pid, now)
+      if pb then L.release_parent(pb, pid, now) end
     end
   end
   for _, q in ipairs(queues) do

@@ -1,4 +1,4 @@
--- lib: schedule waiting
+-- lib: schedule waiting foreign counter
 -- Adds the next job of schedules whose current one was taken by a worker.
 -- KEYS: 1 any key of the queue.
 -- ARGV: 1 base, 2 mode, 3 now (ms), 4 number of schedules. Then of each:
@@ -7,7 +7,8 @@
 --   options of the next job (JSON without its end), its id (JSON without slot and end), its priority, its deduplication id or ''.
 -- Reply: of each, two elements: a code and an id: 0 the job with this id was added, or exists and is now the current one, 1 nothing
 --   is to be done (the schedule was removed, or another job is its current one), 2 the slot's job exists and will not run: try a
---   later slot, 3 what was taken is not a schedule's in a form that is known, 4 the next slot is after the end.
+--   later slot, 3 what was taken is not a schedule's in a form that is known, 4 the next slot is after the end, 5 another program's
+--   key is in its place.
 local now = tonumber(ARGV[3])
 local slots = B .. 'repeat'
 
@@ -25,7 +26,7 @@ end
 local function template(sid, producer, h)
   local name, data = h[1], h[2]
   if not h[5] and not data then
-    local p = rc('HMGET', B .. producer, 'name', 'data')
+    local p = L.fields(B .. producer, 'name', 'data') or {}
     name, data = name or p[1], p[2] or nil
     if data and data ~= '{}' then rc('HSET', slots .. ':' .. sid, 'data', data) end
   end
@@ -36,11 +37,12 @@ local function advance(a)
   local sid, producer, slot, ends = ARGV[a], ARGV[a + 1], tonumber(ARGV[a + 2]), tonumber(ARGV[a + 5])
   local prev = tonumber(rc('ZSCORE', slots, sid) or '')
   if not prev then return 1, '' end
-  local h = rc('HMGET', slots .. ':' .. sid, 'name', 'data', 'every', 'offset', 'ic')
+  local h = L.fields(slots .. ':' .. sid, 'name', 'data', 'every', 'offset', 'ic')
+  if not h then return 5, '' end
   if producer ~= L.slot_id(sid, prev) then return (h[1] or h[5]) and 1 or 3, '' end
-  local every = tonumber(h[3] or ARGV[a + 3])
-  if every then
-    slot = L.next_slot(prev, every, now, tonumber(h[4] or ARGV[a + 4]) or 0)
+  local every = L.number(h[3]) or tonumber(ARGV[a + 3])
+  if every and every > 0 then
+    slot = L.next_slot(prev, every, now, L.number(h[4]) or tonumber(ARGV[a + 4]) or 0)
     slot = open_slot(sid, slot, every)
   end
   if not slot then return 1, '' end
@@ -61,7 +63,7 @@ local function advance(a)
     lifo = string.find(ARGV[a + 6], 'l', 1, true), cron = not every,
   }, now)
   rc('ZADD', slots, int(slot), sid)
-  rc('HINCRBY', slots .. ':' .. sid, 'ic', 1)
+  L.count_up(slots .. ':' .. sid, 'ic')
   -- 5.x notes what follows a job.
   if MODE == '5' and rc('EXISTS', B .. producer) == 1 then rc('HSET', B .. producer, 'nrjid', id) end
   return 0, id

@@ -1,4 +1,4 @@
--- lib: lists remove scheduled events marker
+-- lib: lists remove scheduled events marker foreign
 -- Removes jobs of one state that are old enough, but not locked ones nor those that schedules wait for.
 -- KEYS: 1 any key of the queue.
 -- ARGV: 1 base, 2 mode, 3 key of the state ("wait", "failed", ...), 4 finished, begun or made by then (ms),
@@ -9,7 +9,7 @@ local state, before, now = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[8])
 local room, window, skip = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
 local key = B .. state
 
--- The time that counts is the first of these that a job has. A job that has none, or no hash, is old enough.
+-- The time that counts is the first of these that a job has. A job that has none, or is no job's, is old enough.
 local TIMES = {
   delayed = { 'processedOn', 'timestamp' },
   prioritized = { 'timestamp' },
@@ -17,8 +17,8 @@ local TIMES = {
 local times = TIMES[state] or { 'finishedOn', 'processedOn', 'timestamp' }
 
 local function old_enough(id)
-  local t = rc('HMGET', B .. id, unpack(times))
-  for i = 1, #times do
+  local t = L.fields(B .. id, unpack(times))
+  for i = 1, t and #times or 0 do
     if t[i] then return (tonumber(t[i]) or 0) <= before end
   end
   return true

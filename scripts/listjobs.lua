@@ -1,4 +1,4 @@
--- lib: lists
+-- lib: lists foreign
 -- Reads a page of each of some states.
 -- KEYS: 1 any key of the queue.
 -- ARGV: 1 base, 2 mode, 3 and 4 first and last place of the page, from 0 (negative: from the end, which is -1), 5 '1': oldest first, 6 '1': the jobs
@@ -40,8 +40,10 @@ local function job_page(kind, name)
   while true do
     local ids = page(kind, name, from, to)
     for _, id in ipairs(ids) do
-      local fields = rc('HGETALL', B .. id)
-      if #fields > 0 then
+      local fields = redis.pcall('HGETALL', B .. id)
+      if fields.err then
+        L.is_foreign(fields) -- no job
+      elseif #fields > 0 then
         out[#out + 1] = id
         out[#out + 1] = fields
       end

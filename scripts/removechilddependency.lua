@@ -10,7 +10,7 @@ if rc('EXISTS', pkey) == 0 then return -5 end
 local pending = pkey .. ':dependencies'
 if rc('SISMEMBER', pending, key) == 0 then return 1 end
 local pb, pid = L.split(pkey)
-if rc('SCARD', pending) == 1 then L.release_waiting_parent(pb, pid, tonumber(ARGV[4])) end
+if pb and rc('SCARD', pending) == 1 then L.release_waiting_parent(pb, pid, tonumber(ARGV[4])) end
 L.guarded(function()
   rc('SREM', pending, key)
   rc('HDEL', key, 'parentKey', 'parent')

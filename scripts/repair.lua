@@ -163,7 +163,7 @@ function R.child(pid, key)
   if rc('SISMEMBER', set, key) == 0 then return 0 end
   if rc('EXISTS', key) == 1 then
     local cb, cid = L.split(key)
-    if rc('HGET', key, 'parentKey') ~= B .. pid or not rc('ZSCORE', cb .. 'completed', cid) then return 0 end
+    if not cb or rc('HGET', key, 'parentKey') ~= B .. pid or not rc('ZSCORE', cb .. 'completed', cid) then return 0 end
     rc('HSETNX', B .. pid .. ':processed', key, rc('HGET', key, 'returnvalue') or 'null')
   end
   if rc('SCARD', set) == 1 then L.release_waiting_parent(B, pid, now) end

@@ -1,4 +1,4 @@
--- lib: waiting events reattach bulk move
+-- lib: waiting events reattach bulk move foreign
 -- Makes many finished or delayed jobs wait.
 -- KEYS: 1 any key of the queue.
 -- ARGV: 1 base, 2 mode, 3 state ("failed", "completed" or "delayed"), 4 how many at most, 5 highest score.
@@ -11,14 +11,14 @@ local plain, others, done = {}, false, 0
 
 local function move(id)
   local key = B .. id
-  local h = rc('HMGET', key, 'name', 'priority', 'parentKey')
+  local h = L.fields(key, 'name', 'priority', 'parentKey')
   -- An id without a job is dropped: a worker could do nothing with it.
-  if h[1] then
+  if h and h[1] then
     if state == 'delayed' then
       rc('HSET', key, 'delay', '0')
     else
       rc('HDEL', key, 'finishedOn', 'processedOn', state == 'failed' and 'failedReason' or 'returnvalue')
-      L.reattach(key, h[3], state)
+      L.passing(L.reattach, key, h[3], state)
     end
     L.emit_capped(B, 'waiting', 'jobId', id, 'prev', state)
     if (tonumber(h[2]) or 0) > 0 then

@@ -1,4 +1,4 @@
--- lazy: outcome again metrics delayed marker report
+-- lazy: outcome again metrics delayed marker report counter foreign
 -- Settles jobs that were taken, and takes others, in one call.
 --
 -- Whatever is common to many jobs is done once for all. A job is settled in bulk if it is completed, has no children, no deduplication
@@ -35,6 +35,8 @@ again = again == '1'
 local active, events, delayed, limiter = B .. 'active', B .. 'events', B .. 'delayed', B .. 'limiter'
 local min, byte = math.min, string.byte
 local meta = rc('HMGET', B .. 'meta', 'paused', 'concurrency', 'max', 'opts.maxLenEvents')
+if meta[2] then meta[2] = tonumber(meta[2]) end -- text limits nothing
+if meta[3] then meta[3] = tonumber(meta[3]) end
 local completed, failed, others = 0, 0, 0 -- how many were settled, and how
 local refused, r -- places and codes, and how many of both
 local first -- score of the delayed job that is due first; false: there is none, nil: not known
@@ -463,13 +465,13 @@ for i = 1, r or 0, 2 do
   o = o + 3
 end
 local taken, limited, due, blocked = 0, 0, 0, false
-local want, max = wanted, meta[3] or most ~= '' and most
+local want, max = wanted, meta[3] or most ~= '' and tonumber(most)
 local locked, lasting = token ~= '0', A[6]
 
 if L and L.back then
   -- A job that went back because of a limit would be the next one taken: where no maximum is set, the count of a limit set by hand is one.
-  local used, ttl = tonumber(rc('GET', limiter) or 0), rc('PTTL', limiter)
-  if ttl > 0 and used >= tonumber(max or 9007199254740991) then limited = ttl end
+  local used, ttl = tonumber(rc('GET', limiter) or '0'), rc('PTTL', limiter)
+  if ttl > 0 and used and used >= (max or 9007199254740991) then limited = ttl end
 end
 if again and want > 0 and locked then
   local found = cold().taken_before(B, token)
@@ -492,14 +494,14 @@ if want > 0 then
   -- How many jobs does a rate limit leave room for? Nil: any number.
   local room
   if max and limited == 0 then
-    room = max - (rc('GET', limiter) or 0)
+    room = max - (tonumber(rc('GET', limiter) or '0') or 0)
     if room <= 0 then
       local ttl = rc('PTTL', limiter)
       if ttl > 0 then
         limited = ttl
       elseif ttl == 0 then
         rc('DEL', limiter)
-        room = tonumber(max)
+        room = max
       else
         room = nil -- a count that never ends limits nothing
       end
@@ -554,11 +556,11 @@ if want > 0 then
     for i = 1, g do
       local id = ids[i]
       local key = B .. id
-      local len = rc('HLEN', key)
-      if len > 0 then
+      local len = redis.pcall('HLEN', key)
+      if len == 6 or len ~= 0 and (type(len) == 'number' or not cold().is_foreign(len)) then
         k = k + 1
         ids[k], keys[k], lens[k] = id, key, len
-      else -- an id without a job
+      else -- an id without a job, or whose key is another program's
         rc('LREM', active, 1, id)
         if i <= plain then w = w - 1 end
       end
@@ -605,18 +607,20 @@ if want > 0 then
         rc('HSET', key, 'processedOn', now)
         if worker ~= '' then rc('HSET', key, 'pb', worker) end
         local ats = redis.pcall('HINCRBY', key, 'ats', 1) -- as count_up
-        if type(ats) ~= 'number' then
-          if not string.find(ats.err, 'integer', 1, true) and not string.find(ats.err, 'overflow', 1, true) then error(ats.err, 0) end
-          rc('HSET', key, 'ats', '1')
-        end
+        if type(ats) ~= 'number' and not cold().counted(ats) then rc('HSET', key, 'ats', '1') end
         o = cold().report(out, o, id, key)
         if not max or rc('HEXISTS', key, 'defa') == 0 then counted = counted + 1 end -- one that is only to be failed uses no limit
       end
     end
     if max and counted > 0 then
-      if rc('INCRBY', limiter, counted) == counted then
-        local time = tonumber(per ~= '' and per or rc('HGET', B .. 'meta', 'duration') or 0)
-        rc('PEXPIRE', limiter, int(math.floor(math.abs(time))))
+      local used = redis.pcall('INCRBY', limiter, counted)
+      if type(used) ~= 'number' and not cold().counted(used) then
+        rc('SET', limiter, counted)
+        used = counted
+      end
+      if used == counted then
+        local time = tonumber(per ~= '' and per or rc('HGET', B .. 'meta', 'duration') or 0) or 0
+        rc('PEXPIRE', limiter, time == time and int(math.floor(min(math.abs(time), 9007199254740991))) or '0')
       end
       if room then room = room - counted end
     end
@@ -639,7 +643,7 @@ if completed + failed + others > 0 then
       end
     end
     -- Whoever takes nothing, or may not because of a limit that others do not have, leaves the slot to them.
-    if (wanted == 0 or limited > 0) and meta[2] and not meta[1] and rc('LLEN', active) < tonumber(meta[2]) then cold().wake_for_slot(B) end
+    if (wanted == 0 or limited > 0) and meta[2] and not meta[1] and rc('LLEN', active) < meta[2] then cold().wake_for_slot(B) end
   end
   if L and L.delayed then L.wake_delayed(B) end
 end

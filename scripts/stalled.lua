@@ -1,4 +1,4 @@
--- lib: waiting marker events counter move
+-- lib: waiting marker events counter move foreign
 -- lazy: finish
 -- Puts jobs whose lock is gone back to wait, and marks the active ones to be looked at next time.
 -- KEYS  1 a key of the queue
@@ -36,7 +36,7 @@ end
 -- A job without a lock that has another place too: a call that moved it was stopped before it left `active`. One that is finished is
 -- finished once more for its parent and its deduplication id, which may not know of it.
 local function moved_on(id, state)
-  if state == 'completed' or state == 'failed' then cold().conclude(B, id, state, tonumber(ARGV[3])) end
+  if state == 'completed' or state == 'failed' then L.passing(cold().conclude, B, id, state, tonumber(ARGV[3])) end
   rc('LREM', active, 0, id)
 end
 
@@ -52,8 +52,8 @@ for low = 1, #marked, 500 do
       rc('LREM', active, 1, id)
     elseif not held[i - low + 1] and rc('LPOS', active, id) then
       local state = L.placed(B, id, true)
-      if rc('EXISTS', B .. id) == 0 then
-        rc('LREM', active, 0, id) -- an id without a job
+      if not L.is_job(B .. id) then
+        rc('LREM', active, 0, id)
       elseif state then
         moved_on(id, state)
       else

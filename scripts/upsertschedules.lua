@@ -1,4 +1,4 @@
--- lib: schedule remove waiting
+-- lib: schedule remove waiting foreign
 -- Stores schedules, each with the job of its next slot, in place of what is there.
 -- KEYS: 1 any key of the queue.
 -- ARGV: 1 base, 2 mode, 3 now (ms), 4 number of schedules. Then of each:
@@ -7,7 +7,8 @@
 --   name of its jobs, their data, their options (JSON without its end), their id (JSON without slot and end), their priority,
 --   their deduplication id or '', number of fields of its hash, and these: names and values.
 -- Reply: of each, two elements: the job's id and delay (ms), or '' and a code: -10 the slot's job exists, -11 so do those of many
---   slots after it, -12 the slot is after the end. Of one that was refused, nothing is changed; nor of one whose field gen:owner is
+--   slots after it, -12 the slot is after the end, -13 another
+--   program's key is in its place. Of one that was refused, nothing is changed; nor of one whose field gen:owner is
 --   stored already with all the others, and that needs nothing: its field gen:first is the count of jobs from which its limit counts.
 local now = tonumber(ARGV[3])
 local slots = B .. 'repeat'
@@ -59,7 +60,7 @@ local function goes_on(s, prev, old, own)
     if (have[i + 1] or nil) ~= s.fields[name] then return false end
   end
   local limit = tonumber(s.fields.limit)
-  if limit and tonumber(old.ic) - tonumber(have[1] or old.ic) + 1 >= limit then return true end
+  if limit and tonumber(old.ic) - (L.number(have[1]) or tonumber(old.ic)) + 1 >= limit then return true end
   -- A job that stands too far off was put there by another clock, and is replaced.
   if s.every then return own and prev <= math.max(now, s.start or 0) + 2 * s.every end
   return own and (prev <= now or prev <= s.slot)
@@ -81,18 +82,21 @@ local function read(a)
   return s, a + 14 + 2 * n
 end
 
--- What is stored of a schedule: its slot, or nil, and some of its fields.
+-- What is stored of a schedule: its slot, or nil, and some of its fields, or nil where they can be no schedule's.
 local function stored(sid)
   local prev = tonumber(rc('ZSCORE', slots, sid) or '')
-  local h = rc('HMGET', slots .. ':' .. sid, 'every', 'pattern', 'tz', 'offset', 'ic')
-  return prev, { every = h[1], pattern = h[2] or nil, tz = h[3] or nil, offset = h[4] or nil, ic = h[5] or '1' }
+  local h = L.fields(slots .. ':' .. sid, 'every', 'pattern', 'tz', 'offset', 'ic')
+  return prev, h and {
+    every = h[1], pattern = h[2] or nil, tz = h[3] or nil, offset = L.number(h[4]) and h[4] or nil, ic = L.number(h[5]) and h[5] or '1',
+  }
 end
 
 local function upsert(s)
   local prev, old = stored(s.id)
+  if not old then return '', -13 end
   -- The job of the slot, if it is one that can be replaced.
   local own = prev and L.slot_id(s.id, prev)
-  if own and not (rc('EXISTS', B .. own) == 1 and L.pending(B, own)) then own = nil end
+  if own and not (L.is_job(B .. own) and L.pending(B, own)) then own = nil end
   if goes_on(s, prev, old, own) then return L.slot_id(s.id, prev), 0 end
   local slot, offset = (s.every and interval_slot or pattern_slot)(s, prev, old, own)
   if s.every then

@@ -1,24 +1,19 @@
 package audit
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/bullmq-gen/bullmq-gen/internal/keytype"
+)
 
 // Containers are the keys that hold ids; each of them is a state.
 var Containers = []string{"wait", "paused", "active", "prioritized", "delayed", "waiting-children", "completed", "failed"}
 
 // OwnTypes are the types of the keys that a queue has by itself.
-var OwnTypes = map[string]string{
-	"id": "string", "pc": "string", "limiter": "string", "stalled-check": "string",
-	"meta": "hash", "metrics:completed": "hash", "metrics:failed": "hash",
-	"wait": "list", "paused": "list", "active": "list", "metrics:completed:data": "list", "metrics:failed:data": "list",
-	"prioritized": "zset", "delayed": "zset", "waiting-children": "zset", "completed": "zset", "failed": "zset",
-	"marker": "zset", "repeat": "zset", "priority": "zset",
-	"stalled": "set", "events": "stream",
-}
+var OwnTypes = keytype.Own
 
 // PartTypes are the types of the keys that belong to a job, by what follows its id.
-var PartTypes = map[string]string{
-	"lock": "string", "logs": "list", "dependencies": "set", "processed": "hash", "failed": "hash", "unsuccessful": "zset",
-}
+var PartTypes = keytype.Parts
 
 // Kind is what a key of a queue is.
 type Kind int

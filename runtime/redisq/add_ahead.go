@@ -53,6 +53,7 @@ func (s *Store) addAhead(ctx context.Context, queue string, jobs []intake, ends 
 	from := 0
 	for i, end := range ends[:done] {
 		if failed := readStep(ctx, queue, jobs[from:end], added[from:end], cmds[i], marks[i].sent); failed != nil {
+			failed = s.nameForeign(ctx, failed, b, nil)
 			fail(added[from:end], failed)
 			if err == nil {
 				err = failed

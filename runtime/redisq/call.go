@@ -91,7 +91,7 @@ func runReady[C redis.Cmder](ctx context.Context, s *Store, make func(context.Co
 		return m.sent && !changesNothing[name], err
 	})
 	if err != nil {
-		err = nameDenied(err, sc)
+		err = s.nameForeign(ctx, nameDenied(err, sc), b, args)
 	}
 	return cmd, err
 }
@@ -136,10 +136,10 @@ func (m *mark) MarshalBinary() ([]byte, error) {
 // send sends one plain command that changes something. It is never sent again
 // after it may have reached the server.
 func (s *Store) send(ctx context.Context, cmd redis.Cmder) error {
-	return s.retry(ctx, func() (bool, error) {
+	return namedIn(s.retry(ctx, func() (bool, error) {
 		err := s.process(ctx, once{cmd})
 		return err != nil && !isDial(err), err
-	})
+	}), cmd)
 }
 
 // read sends commands that change nothing in one round trip, and sends them
@@ -147,7 +147,7 @@ func (s *Store) send(ctx context.Context, cmd redis.Cmder) error {
 // what is returned is that of the connection, or of the first command that
 // failed, but not redis.Nil.
 func (s *Store) read(ctx context.Context, cmds ...redis.Cmder) error {
-	return s.retry(ctx, func() (bool, error) {
+	return namedIn(s.retry(ctx, func() (bool, error) {
 		if len(cmds) == 1 {
 			return false, noNil(s.process(ctx, cmds[0]))
 		}
@@ -165,7 +165,7 @@ func (s *Store) read(ctx context.Context, cmds ...redis.Cmder) error {
 			}
 		}
 		return false, err
-	})
+	}), cmds...)
 }
 
 func noNil(err error) error {

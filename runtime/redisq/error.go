@@ -115,6 +115,8 @@ type fault struct {
 	err  error
 	hint string // may be empty
 	kind error  // may be nil
+	// shared: what could not be used is a key of the queue itself, not of one job.
+	shared bool
 }
 
 func (f *fault) Error() string {

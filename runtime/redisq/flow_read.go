@@ -56,7 +56,7 @@ func (s *Store) readFlow(ctx context.Context, width int, keys []string) ([]*stor
 		cmds = append(cmds, j.hash, j.processed, j.pending, j.ignored, j.failed)
 		cmds = j.look(ctx, cmds, "zset")
 	}
-	if err := s.read(ctx, cmds...); err != nil {
+	if err := exceptForeign(s.read(ctx, cmds...), cmds); err != nil {
 		return nil, err
 	}
 	if err := s.lookInLists(ctx, jobs); err != nil {
@@ -104,7 +104,7 @@ func (s *Store) lookInLists(ctx context.Context, jobs []*flowJob) error {
 	if len(cmds) == 0 {
 		return nil
 	}
-	return s.read(ctx, cmds...)
+	return exceptForeign(s.read(ctx, cmds...), cmds)
 }
 
 func (j *flowJob) state() storage.State {
@@ -139,13 +139,13 @@ func (s *Store) firstChildren(ctx context.Context, key string, counts storage.De
 		return nil, nil
 	}
 	if width < 0 || counts.Pending+counts.Processed+counts.Ignored+counts.Failed <= width {
-		return s.Children(ctx, key)
+		return s.children(ctx, key, true)
 	}
 	var out []storage.Child
 	for _, kind := range childKinds {
 		for cursor, first := uint64(0), true; len(out) < width && (first || cursor != 0); first = false {
 			page, next, err := s.dependencies(ctx, key, kind, cursor, width-len(out))
-			if err != nil {
+			if err != nil && !isForeign(err) {
 				return nil, err
 			}
 			for _, d := range page[:min(len(page), width-len(out))] {
@@ -167,13 +167,23 @@ func (s *Store) Children(ctx context.Context, key string) ([]storage.Child, erro
 	if _, _, err := s.splitKey(key); err != nil {
 		return nil, err
 	}
+	return s.children(ctx, key, false)
+}
+
+// children reads the children of a job. Readable says that those of which a key
+// has another type are left out; otherwise that is an error.
+func (s *Store) children(ctx context.Context, key string, readable bool) ([]storage.Child, error) {
 	var (
 		processed = redis.NewMapStringStringCmd(ctx, "hgetall", key+":processed")
 		pending   = redis.NewStringSliceCmd(ctx, "smembers", key+":dependencies")
 		failed    = redis.NewStringSliceCmd(ctx, "zrange", key+":unsuccessful", 0, -1)
 		ignored   = redis.NewMapStringStringCmd(ctx, "hgetall", key+":failed")
 	)
-	if err := s.readAtOnce(ctx, processed, pending, failed, ignored); err != nil {
+	err := s.readAtOnce(ctx, processed, pending, failed, ignored)
+	if readable {
+		err = exceptForeign(err, []redis.Cmder{processed, pending, failed, ignored})
+	}
+	if err != nil {
 		return nil, err
 	}
 	var out []storage.Child
@@ -204,7 +214,7 @@ func (s *Store) Names(ctx context.Context, keys ...string) ([]string, error) {
 			}
 			cmds[i] = redis.NewStringCmd(ctx, "hget", key, "name")
 		}
-		if err := s.read(ctx, cmds...); err != nil {
+		if err := exceptForeign(s.read(ctx, cmds...), cmds); err != nil {
 			return nil, err
 		}
 		for i, cmd := range cmds {

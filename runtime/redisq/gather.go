@@ -122,6 +122,11 @@ func (g *gather) send(batch []*joined) {
 		}
 		added := make([]storage.Added, len(jobs))
 		err := g.s.addStep(context.Background(), g.queue, jobs, added)
+		if ofOneJob(err) && len(batch) > 1 { // nothing is stored: each add meets its own error, if it has one
+			g.sendApart(batch)
+			batch = g.next()
+			continue
+		}
 		for _, j := range batch {
 			if j.err = err; err == nil {
 				j.added, added = added[:len(j.jobs):len(j.jobs)], added[len(j.jobs):]
@@ -130,6 +135,17 @@ func (g *gather) send(batch []*joined) {
 		}
 		runtime.Gosched() // those that were answered may have more to add
 		batch = g.next()
+	}
+}
+
+// sendApart makes a call for each add.
+func (g *gather) sendApart(batch []*joined) {
+	for _, j := range batch {
+		j.added = make([]storage.Added, len(j.jobs))
+		if j.err = g.s.addStep(context.Background(), g.queue, j.jobs, j.added); j.err != nil {
+			j.added = nil
+		}
+		close(j.done)
 	}
 }
 

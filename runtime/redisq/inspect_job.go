@@ -13,7 +13,7 @@ import (
 // readAtOnce sends commands that change nothing as one transaction: all see
 // the same state. It sends them again when the connection broke.
 func (s *Store) readAtOnce(ctx context.Context, cmds ...redis.Cmder) error {
-	return s.retry(ctx, func() (bool, error) {
+	return namedIn(s.retry(ctx, func() (bool, error) {
 		pipe := s.client.TxPipeline()
 		for _, c := range cmds {
 			c.SetErr(nil)            // that of the try before
@@ -21,7 +21,7 @@ func (s *Store) readAtOnce(ctx context.Context, cmds ...redis.Cmder) error {
 		}
 		_, err := exec(ctx, pipe)
 		return false, ofTransaction(err, cmds)
-	})
+	}), cmds...)
 }
 
 // ofTransaction is why a transaction failed, or nil. When the server takes none of
@@ -58,7 +58,7 @@ func (s *Store) Jobs(ctx context.Context, queue string, ids ...string) ([]*stora
 		hashes[i] = redis.NewMapStringStringCmd(ctx, "hgetall", b+id)
 		cmds[i] = hashes[i]
 	}
-	if err := s.readAtOnce(ctx, cmds...); err != nil {
+	if err := exceptForeign(s.readAtOnce(ctx, cmds...), cmds); err != nil {
 		return nil, err
 	}
 	jobs := make([]*storage.Record, len(ids))

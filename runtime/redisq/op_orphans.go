@@ -2,6 +2,7 @@ package redisq
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -71,6 +72,9 @@ func (s *Store) removeGhosts(ctx context.Context, queue, state string, limit int
 		reply, err := s.run(ctx, "ghosts", queue, state, from, defaultCount, max(0, limit-total))
 		if err != nil {
 			return total, err
+		}
+		if len(reply) != 3 {
+			return total, unreadable(fmt.Errorf("bullmq: remove orphans of queue %q: the script answered %d values", queue, len(reply)))
 		}
 		total += parseInt(reply[0])
 		if reply[2] == "0" || limit > 0 && total >= limit {

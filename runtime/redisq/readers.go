@@ -60,7 +60,7 @@ func (r *readers) process(ctx context.Context, s *Store, queue string, cmd redis
 	case isDone(err) || errors.Is(err, os.ErrDeadlineExceeded) || limited.Err() != nil:
 		return explain(fmt.Errorf("no answer within %v: %w", d+overdue, os.ErrDeadlineExceeded))
 	}
-	return explain(err)
+	return namedIn(explain(err), cmd)
 }
 
 func (r *readers) take(ctx context.Context, s *Store, queue string) (*dedicated, error) {

@@ -63,6 +63,8 @@ func scheduleError(queue, id, code string) error {
 		err = storage.ErrScheduleEnded
 	case "3":
 		err = storage.ErrOldSchedule
+	case "-13", "5":
+		err = storage.OfKind(storage.ErrMalformed, errors.New("the key of its settings is no hash: another program wrote it; rename or delete that key"))
 	default:
 		err = storage.OfKind(storage.ErrMalformed, errors.New("unknown reply "+code+" of a script"))
 	}

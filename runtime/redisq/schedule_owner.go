@@ -130,7 +130,7 @@ func (s *Store) ownedOf(ctx context.Context, b, owner string, ids []string) ([]s
 	for i, id := range ids {
 		cmds[i] = redis.NewStringCmd(ctx, "hget", b+"repeat:"+id, ownerField)
 	}
-	if err := s.read(ctx, cmds...); err != nil {
+	if err := exceptForeign(s.read(ctx, cmds...), cmds); err != nil {
 		return nil, err
 	}
 	var owned []string

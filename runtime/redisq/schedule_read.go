@@ -27,7 +27,7 @@ func (s *Store) Schedules(ctx context.Context, queue string, ids ...string) ([]*
 		slots[i] = redis.NewFloatCmd(ctx, "zscore", b+"repeat", id)
 		cmds = append(cmds, hashes[i], slots[i])
 	}
-	if err := s.readAtOnce(ctx, cmds...); err != nil {
+	if err := exceptForeign(s.readAtOnce(ctx, cmds...), cmds); err != nil {
 		return nil, err
 	}
 	records := make([]*storage.ScheduleRecord, len(ids))

@@ -29,6 +29,9 @@ func (s *Store) Settle(ctx context.Context, queue string, req *storage.SettleReq
 		return nil, err
 	}
 	cmd, err := runWith(ctx, s, redis.NewStringSliceCmd, "settle", queue, args)
+	if err != nil && len(req.Settle) > 0 && ofOneJob(err) {
+		return s.settleApart(ctx, queue, req)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -36,6 +39,42 @@ func (s *Store) Settle(ctx context.Context, queue string, req *storage.SettleReq
 	if err != nil {
 		return nil, unreadable(fmt.Errorf("bullmq: reply of the settle script on queue %q: %w", queue, err))
 	}
+	return reply, nil
+}
+
+// settleApart carries out a request that stopped at a job with a key that cannot
+// be used: each settlement in a call of its own, and then the taking, so that no
+// job keeps others from being settled or taken.
+func (s *Store) settleApart(ctx context.Context, queue string, req *storage.SettleRequest) (*storage.SettleReply, error) {
+	errs := make([]error, len(req.Settle))
+	part := *req
+	part.Again, part.Take = true, 0
+	for i := range req.Settle {
+		part.Settle = req.Settle[i : i+1]
+		args, err := settleArgs(&part)
+		if err != nil {
+			return nil, err
+		}
+		cmd, err := runWith(ctx, s, redis.NewStringSliceCmd, "settle", queue, args)
+		switch {
+		case err == nil:
+			reply, err := parseSettled(cmd.Val(), queue, &part)
+			if err != nil {
+				return nil, unreadable(fmt.Errorf("bullmq: reply of the settle script on queue %q: %w", queue, err))
+			}
+			errs[i] = reply.Errs[0]
+		case ofOneJob(err):
+			errs[i] = fmt.Errorf("bullmq: settle of job %q on queue %q: %w", req.Settle[i].ID, queue, err)
+		default:
+			return nil, err
+		}
+	}
+	part.Settle, part.Take = nil, req.Take
+	reply, err := s.Settle(ctx, queue, &part)
+	if err != nil {
+		return nil, err
+	}
+	reply.Errs = errs
 	return reply, nil
 }
 

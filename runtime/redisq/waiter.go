@@ -164,7 +164,7 @@ func (l *line) pop(ctx context.Context, d time.Duration) (popped bool, due time.
 	case errors.Is(err, redis.Nil):
 		return false, time.Time{}, nil
 	case err != nil:
-		return false, time.Time{}, explain(err)
+		return false, time.Time{}, namedIn(explain(err), cmd)
 	}
 	if ms := int64(cmd.Val().Score); ms > 0 {
 		due = time.UnixMilli(ms)

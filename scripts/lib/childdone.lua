@@ -1,12 +1,16 @@
--- needs: parent jobkeys
+-- needs: parent jobkeys foreign
 -- What it means to a parent that a child is finished. `key` is the child's key, `pkey` the parent's, `parent` the child's field of that name.
 
 -- The base and the id of a parent, and the child's policy: what the parent does when the child fails.
 local function place(pkey, parent)
   local ok, p = pcall(cjson.decode, parent or '')
-  if not ok or type(p) ~= 'table' or not p.queueKey or not p.id then return L.split(pkey) end
+  local id = ok and type(p) == 'table' and (type(p.id) == 'string' or type(p.id) == 'number') and p.id
+  if not id or type(p.queueKey) ~= 'string' then
+    local pb, pid = L.split(pkey)
+    return pb or '', pid or pkey -- a key of no queue is of no job
+  end
   local policy = p.fpof and 'fpof' or p.cpof and 'cpof' or p.idof and 'idof' or p.rdof and 'rdof' or nil
-  return p.queueKey .. ':', tostring(p.id), policy
+  return p.queueKey .. ':', type(id) == 'number' and string.format('%.17g', id) or id, policy
 end
 
 -- Releases a parent, known by what a child keeps of it, if it waits for children and has none pending.

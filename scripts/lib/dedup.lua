@@ -1,4 +1,4 @@
--- needs: events delayed remove
+-- needs: events delayed remove foreign
 -- Deduplication when a job is added. `de:<dedup id>` names the job that holds the id, `dn:<dedup id>` is the job that is
 -- added when the holder is done. A table `d` describes what the new job asks for: `id`, `key` (de:), `next` (dn:), `ttl`
 -- (ms, 0: none), and the switches `extend`, `replace`, `keep_last`, `reschedule`. A table `job` is the new job: `id`,
@@ -19,7 +19,10 @@ local function emit_hit(b, d, kept, dropped)
 end
 
 -- Is the job that holds the id the one that took it? When that one is gone, another one may have got its own id.
-local function owns(b, d, cur) return rc('HGET', b .. cur, 'deid') == d.id end
+local function owns(b, d, cur)
+  local h = L.fields(b .. cur, 'deid')
+  return h and h[1] == d.id
+end
 
 -- A key that never ends and names a job that is gone would refuse adds for ever: the new job takes it over.
 local function take_over(b, d, job, cur)
@@ -63,7 +66,7 @@ local function replace(b, d, job)
   end
   local key = b .. cur
   -- A holder may have got a parent since: it must not wait for a job that is gone.
-  L.detach(b, key, rc('HGET', key, 'parentKey'), false, job.now)
+  L.passing(L.detach, b, key, rc('HGET', key, 'parentKey'), false, job.now)
   job.old[cur] = score -- it is deleted when the new one is stored
   rc('ZREM', b .. 'delayed', cur)
   L.emit(b, 'removed', 'jobId', cur, 'prev', 'delayed')

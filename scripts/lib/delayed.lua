@@ -1,4 +1,4 @@
--- needs: waiting marker events move
+-- needs: waiting marker events move foreign
 -- Delayed jobs: score = due ms * 4096 + place inside that millisecond.
 
 -- The score that puts a job behind those that are due in the same millisecond.
@@ -26,9 +26,11 @@ function L.promote_due(b, now, paused, blocked)
     for i = 1, n do
       local id = due[i]
       local key = b .. id
-      if rc('EXISTS', key) == 1 then -- an id without a job is dropped
+      local priority = redis.pcall('HGET', key, 'priority')
+      local foreign = type(priority) == 'table' and L.is_foreign(priority)
+      if not foreign and (priority or rc('EXISTS', key) == 1) then -- an id without a job is dropped
         moved = i
-        L.add_waiting(b, id, rc('HGET', key, 'priority'), false, paused, true)
+        L.add_waiting(b, id, priority, false, paused, true)
         L.emit(b, 'waiting', 'jobId', id, 'prev', 'delayed')
         rc('HSET', key, 'delay', '0')
       end

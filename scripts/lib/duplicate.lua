@@ -9,7 +9,7 @@ local function attach(b, id, pkey, parent, now, defer)
     rc('HSET', pkey .. ':processed', key, rc('HGET', key, 'returnvalue') or 'null')
     if not defer then
       local pb, pid = L.split(pkey)
-      L.release_parent(pb, pid, now)
+      if pb then L.release_parent(pb, pid, now) end
     end
   else
     rc('SADD', pkey .. ':dependencies', key)

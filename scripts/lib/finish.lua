@@ -14,12 +14,15 @@ local function drop(b, ids, now)
     local keys, k = {}, 0
     for i = low, math.min(low + 99, #ids) do
       local key = b .. ids[i]
-      L.detach(b, key, rc('HGET', key, 'parentKey'), false, now)
-      keys[k + 1], keys[k + 2], keys[k + 3] = key, key .. ':logs', key .. ':dependencies'
-      keys[k + 4], keys[k + 5], keys[k + 6] = key .. ':processed', key .. ':failed', key .. ':unsuccessful'
-      k = k + 6
+      local pkey = redis.pcall('HGET', key, 'parentKey')
+      if type(pkey) ~= 'table' or not L.is_foreign(pkey) then
+        if pkey then L.passing(L.detach, b, key, pkey, false, now) end
+        keys[k + 1], keys[k + 2], keys[k + 3] = key, key .. ':logs', key .. ':dependencies'
+        keys[k + 4], keys[k + 5], keys[k + 6] = key .. ':processed', key .. ':failed', key .. ':unsuccessful'
+        k = k + 6
+      end
     end
-    rc('DEL', unpack(keys))
+    if k > 0 then rc('DEL', unpack(keys)) end
   end
 end
 

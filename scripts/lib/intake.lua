@@ -6,7 +6,7 @@ local whole = string.format('%d', 1099511627776) == '1099511627776' and '%d' or 
 
 local function flush_prioritized(q)
   local count = #q.prio / 2
-  local pc = rc('INCRBY', q.b .. 'pc', int(count)) - count
+  local pc = L.count_places(q.b, count) - count
   local args, prio, format = {}, q.prio, string.format
   for k = 1, count do
     args[2 * k - 1] = format(whole, prio[2 * k] * 4294967296 + (pc + k) % 4294967296)

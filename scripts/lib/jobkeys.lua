@@ -1,6 +1,6 @@
 -- The keys of one job.
 
--- The base and the id of a full job key: the id is what follows the last colon.
+-- The base and the id of a full job key: the id is what follows the last colon. Nil: it has none.
 function L.split(key)
   return string.match(key, '^(.*:)(.*)$')
 end

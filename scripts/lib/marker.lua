@@ -6,8 +6,9 @@ function L.blocked(b)
   local own = b == B
   local m = own and L.meta or rc('HMGET', b .. 'meta', 'paused', 'concurrency')
   if m[1] then return true, true end
-  if not m[2] then return false, false end
-  return false, rc('LLEN', b .. 'active') - (own and L.leaving or 0) >= tonumber(m[2])
+  local most = tonumber(m[2] or nil) -- text limits nothing
+  if not most then return false, false end
+  return false, rc('LLEN', b .. 'active') - (own and L.leaving or 0) >= most
 end
 
 -- One marker is enough for a queue that is woken again and again: L.woken is the one that was last.
@@ -26,6 +27,7 @@ end
 -- Wakes a worker for a slot that nobody is about to use, where their number is limited: for what came while all were in use, nobody was.
 function L.wake_for_slot(b)
   local m = rc('HMGET', b .. 'meta', 'paused', 'concurrency')
-  if m[1] or not m[2] or rc('LLEN', b .. 'active') >= tonumber(m[2]) then return end
+  local most = tonumber(m[2] or nil)
+  if m[1] or not most or rc('LLEN', b .. 'active') >= most then return end
   if rc('EXISTS', b .. 'wait', b .. 'paused', b .. 'prioritized') > 0 then L.wake(b, false) else L.wake_delayed(b) end
 end

@@ -1,4 +1,4 @@
--- needs: parent jobkeys
+-- needs: parent jobkeys foreign
 -- Plain removal of a job: all that is kept of it goes, and its parent no longer waits for it. Its place in a list or set
 -- is the caller's to take away.
 --
@@ -21,7 +21,7 @@ function L.detach(b, key, pkey, hard, now)
   local pending = pkey .. ':dependencies'
   if rc('SISMEMBER', pending, key) == 0 then return end
   local pb, pid = L.split(pkey)
-  if rc('SCARD', pending) == 1 and rc('ZSCORE', pb .. 'waiting-children', pid) and not going[pkey] then
+  if pb and rc('SCARD', pending) == 1 and rc('ZSCORE', pb .. 'waiting-children', pid) and not going[pkey] then
     if hard and pb == b then
       going[pkey] = true
       L.remove_job(pb, pid, hard, now)
@@ -33,11 +33,13 @@ function L.detach(b, key, pkey, hard, now)
   rc('SREM', pending, key)
 end
 
--- Removes a job. With keep_dedup the deduplication id that it holds is left: what retention drops had its time.
+-- Removes a job. With keep_dedup the deduplication id that it holds is left: what retention drops had its time. A key that is no
+-- hash is not a job's, and stays.
 function L.remove_job(b, id, hard, now, keep_dedup)
   local key = b .. id
-  local h = rc('HMGET', key, 'parentKey', 'deid')
-  L.detach(b, key, h[1], hard, now)
-  if h[2] and not keep_dedup then L.free_dedup(b, id, h[2]) end
+  local h = L.fields(key, 'parentKey', 'deid')
+  if not h then return 0 end
+  L.passing(L.detach, b, key, h[1], hard, now)
+  if h[2] and not keep_dedup then L.passing(L.free_dedup, b, id, h[2]) end
   return L.delete_job(key)
 end

@@ -1,4 +1,4 @@
--- needs: remove events marker
+-- needs: remove events marker foreign
 -- Removal of one job by name, with an event, and of its descendants if asked.
 
 -- Takes a job out of the state that it is in, and names it.
@@ -16,16 +16,17 @@ end
 -- their own, and servers differ in it: sorted, a removal takes the same course everywhere.
 function L.children(key, all)
   local out = {}
-  local function add(keys)
+  local function add(...)
+    local keys = L.passing(rc, ...) or {}
     table.sort(keys)
     for _, k in ipairs(keys) do out[#out + 1] = k end
   end
   if all then
-    add(rc('HKEYS', key .. ':processed'))
-    add(rc('HKEYS', key .. ':failed'))
-    add(rc('ZRANGE', key .. ':unsuccessful', 0, -1))
+    add('HKEYS', key .. ':processed')
+    add('HKEYS', key .. ':failed')
+    add('ZRANGE', key .. ':unsuccessful', 0, -1)
   end
-  add(rc('SMEMBERS', key .. ':dependencies'))
+  add('SMEMBERS', key .. ':dependencies')
   return out
 end
 
@@ -45,7 +46,7 @@ end
 -- Is a pending child spared: held by a worker, or failed?
 function L.spared(child)
   local cb, cid = L.split(child)
-  return rc('EXISTS', child .. ':lock') == 1 or rc('ZSCORE', cb .. 'failed', cid)
+  return not cb or rc('EXISTS', child .. ':lock') == 1 or rc('ZSCORE', cb .. 'failed', cid)
 end
 
 -- Removes a job. `parent` is the key of the job whose removal this is part of, or nil. `which`: 'all' children go too,
@@ -55,19 +56,21 @@ function L.remove_tree(b, id, parent, which, now, seen)
   local key = b .. id
   if seen[key] then return end
   seen[key] = true
-  local h = rc('HMGET', key, 'parentKey', 'deid')
-  L.detach(b, key, parent, false, now)
+  local h = L.fields(key, 'parentKey', 'deid')
+  local job = h ~= nil -- a key that is no hash is not a job's, and stays
+  h = h or {}
+  L.passing(L.detach, b, key, parent, false, now)
   -- Even a child that was given another parent meanwhile must not leave that one waiting for it.
-  if h[1] ~= parent then L.detach(b, key, h[1], false, now) end
+  if h[1] ~= parent then L.passing(L.detach, b, key, h[1], false, now) end
   if which ~= 'none' then
     for _, child in ipairs(L.children(key, which == 'all')) do
       local cb, cid = L.split(child)
-      if which == 'all' or not L.spared(child) then L.remove_tree(cb, cid, key, which, now, seen) end
+      if cb and (which == 'all' or not L.spared(child)) then L.remove_tree(cb, cid, key, which, now, seen) end
     end
   end
-  if h[2] then L.free_dedup(b, id, h[2]) end
+  if h[2] then L.passing(L.free_dedup, b, id, h[2]) end
   -- An id that is left without its job is passed over. A job that is left in no state would never be found again.
-  local gone = L.delete_job(key) > 0
+  local gone = job and L.delete_job(key) > 0
   local prev = L.take_out(b, id)
   if prev == 'active' then L.wake_for_slot(b) end
   if gone then L.emit_capped(b, 'removed', 'jobId', id, 'prev', prev) end
