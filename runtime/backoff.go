@@ -1,11 +1,11 @@
 package bullmq
 
 import (
-	"context"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"time"
+
+	"github.com/bullmq-gen/bullmq-gen/internal/guard"
 )
 
 // BackoffStrategy computes the wait before the next attempt. Attempt is the
@@ -40,46 +40,15 @@ func (w *Worker) retryDelay(b *Backoff, attempt int) (time.Duration, error) {
 	return 0, fmt.Errorf("unknown backoff strategy %q: register it on the worker with WithBackoff", b.Type)
 }
 
-// reconnect is the growing wait between tries to reach a storage that is away.
-type reconnect struct {
-	tries int
-	told  string // the reason that was told last
-}
-
-func newBackoff() *reconnect { return &reconnect{} }
-
-// wait waits before the next try: 50 ms, doubled up to 3 s, of which a random
-// half is left out so that workers do not all come back at once.
-func (r *reconnect) wait(ctx context.Context) {
-	t := time.NewTimer(r.next())
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
+// backoffOf returns the wait before the next attempt of a job, by its backoff,
+// which may be a function of the program's.
+func (w *Worker) backoffOf(j *ActiveJob, err error) (time.Duration, error) {
+	b := &j.Options.Backoff
+	strategy := w.cfg.strategies[b.Type]
+	if strategy == nil {
+		return w.retryDelay(b, j.Attempt)
 	}
-}
-
-// next is how long to wait before the next try.
-func (r *reconnect) next() time.Duration {
-	d := min(50*time.Millisecond<<min(r.tries, 6), 3*time.Second)
-	r.tries++
-	return d/2 + rand.N(d/2) //nolint:gosec // no secret
-}
-
-// tells reports whether an error is to be told: each reason is, once until the
-// storage answers.
-func (r *reconnect) tells(err error) bool {
-	reason := reasonOf(err)
-	if r.told == reason {
-		return false
-	}
-	r.told = reason
-	return true
-}
-
-// reset says that the storage answered; true: after failed tries.
-func (r *reconnect) reset() bool {
-	failed := r.tries > 0
-	r.tries, r.told = 0, ""
-	return failed
+	var d time.Duration
+	problem := guard.Apart(fmt.Sprintf("backoff strategy %q", b.Type), func() error { d = strategy(j.Attempt, j, err); return nil })
+	return d, problem
 }

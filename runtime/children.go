@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bullmq-gen/bullmq-gen/runtime/internal/engine/outage"
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
@@ -79,7 +80,7 @@ type ChildSet struct {
 // slots: these are placed by the names of their jobs.
 func (j *ActiveJob) Children(ctx context.Context) (*ChildSet, error) {
 	c := &ChildSet{slots: j.slots, code: j.code}
-	err := j.insist(ctx, readChildrenOf, false, func(ctx context.Context) (err error) {
+	err := j.insist(ctx, outage.ReadChildren, false, func(ctx context.Context) (err error) {
 		store := j.worker.store
 		if c.list, err = readChildren(ctx, store, jobKeyOf(store, j.Queue, j.ID)); err != nil {
 			return err

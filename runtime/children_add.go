@@ -8,6 +8,8 @@ import (
 	"strconv"
 
 	"github.com/google/uuid"
+
+	"github.com/bullmq-gen/bullmq-gen/runtime/internal/engine/outage"
 )
 
 // AddChildren adds children to the job that is being worked on, in slots of its
@@ -55,7 +57,7 @@ func (j *ActiveJob) addChildren(ctx context.Context, step string, slots []Slot) 
 	if err := p.wrap("add children to job %q", j.ID); err != nil || len(nodes) == 0 {
 		return err
 	}
-	return j.insist(ctx, addChildrenTo, false, func(ctx context.Context) error { return j.addNodes(ctx, step, slices.Clone(nodes)) })
+	return j.insist(ctx, outage.AddChildren, false, func(ctx context.Context) error { return j.addNodes(ctx, step, slices.Clone(nodes)) })
 }
 
 // addNodes adds those of the nodes that are not there. It can be called again.

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"github.com/bullmq-gen/bullmq-gen/runtime/internal/engine/runner"
 )
 
 func TestPlaceOf(t *testing.T) {
@@ -114,7 +116,7 @@ func TestSlotThatWasRenamed(t *testing.T) {
 // What a slot gives, by what became of its child and by the type asked for.
 func TestReadingResults(t *testing.T) {
 	t.Parallel()
-	var waits *moved
+	var waits *runner.Deferral
 	id := uuid.NewString()
 	child := func(kind ChildKind) *ChildSet {
 		return &ChildSet{list: []Child{{Key: "bull:q:s.0." + id, Kind: kind, Value: []byte("7"), Reason: "boom", Slot: "s", At: "0"}}}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bullmq-gen/bullmq-gen/runtime/internal/engine"
+	"github.com/bullmq-gen/bullmq-gen/runtime/internal/engine/runner"
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
@@ -62,11 +64,11 @@ var (
 // Why the context of a handler ended; read with context.Cause.
 var (
 	// ErrShutdown: the worker stops and the grace period is over.
-	ErrShutdown = errors.New("bullmq: the worker is shutting down")
+	ErrShutdown = runner.ErrShutdown
 	// ErrTimeout: the job's timeout is over.
-	ErrTimeout = errors.New("bullmq: the job's timeout is over")
+	ErrTimeout = runner.ErrTimeout
 	// ErrCancelled: the job was cancelled by its id, see Worker.Cancel.
-	ErrCancelled = errors.New("bullmq: the job was cancelled")
+	ErrCancelled = runner.ErrCancelled
 )
 
 var (
@@ -77,7 +79,7 @@ var (
 	// ErrJobFailed is in the chain of what Handle.Result returns for a job that failed.
 	ErrJobFailed = errors.New("job failed")
 	// ErrExpired: the job waited longer than its TTL.
-	ErrExpired = errors.New("job expired before it was started")
+	ErrExpired = runner.ErrExpired
 	// ErrAbandoned: a worker stopped and left something undone. The error is an
 	// *AbandonedError, which says what.
 	ErrAbandoned = errors.New("bullmq: the worker stopped before all was done")
@@ -98,8 +100,12 @@ type AbandonedError struct {
 	Hooks int
 }
 
-func (e *AbandonedError) none() bool {
-	return len(e.Running)+len(e.Unstored)+e.Hooks == 0 && !e.Unknown
+// abandoned returns the error of a stop that left something undone, or nil.
+func abandoned(queue string, left engine.Left) error {
+	if left.None() {
+		return nil
+	}
+	return &AbandonedError{Queue: queue, Running: left.Running, Unstored: left.Unstored, Unknown: left.Unknown, Hooks: left.Hooks}
 }
 
 func (e *AbandonedError) Error() string {
@@ -181,26 +187,12 @@ func (e *JobError) Unwrap() error {
 // Is reports a JobError as ErrJobFailed.
 func (e *JobError) Is(target error) bool { return target == ErrJobFailed }
 
-// unrecoverable marks an error after which a job is not tried again.
-type unrecoverable struct{ err error }
-
-func (e *unrecoverable) Error() string { return e.err.Error() }
-func (e *unrecoverable) Unwrap() error { return e.err }
-
 // Unrecoverable makes a handler's error final: the job fails, whatever
 // attempts it has left. The text that is stored is that of err.
-func Unrecoverable(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &unrecoverable{err}
-}
+func Unrecoverable(err error) error { return runner.Unrecoverable(err) }
 
 // IsUnrecoverable reports whether err, or what it wraps, was marked by Unrecoverable.
-func IsUnrecoverable(err error) bool {
-	var u *unrecoverable
-	return errors.As(err, &u)
-}
+func IsUnrecoverable(err error) bool { return runner.IsUnrecoverable(err) }
 
 // Unimplemented is returned by the handlers of a generated
 // Unimplemented...Handler. It is unrecoverable.
@@ -208,46 +200,33 @@ func Unimplemented(task string) error {
 	return Unrecoverable(fmt.Errorf("task %s is not implemented by this worker", task))
 }
 
-// moved is returned by a handler that did not finish its job but wants it to
-// wait. None of these counts as a failed attempt.
-type moved struct {
-	text  string
-	kind  storage.SettleKind
-	delay time.Duration
-	until time.Time
-	limit time.Duration
-	child string
-}
-
-func (e *moved) Error() string { return e.text }
-
 // DelayUntil returns an error that makes a job wait until t and then run
 // again, without counting an attempt.
 func DelayUntil(t time.Time) error {
-	return &moved{text: "bullmq: job delayed until " + t.Format(time.RFC3339), kind: storage.DelayedUntil, until: t}
+	return &runner.Deferral{Text: "bullmq: job delayed until " + t.Format(time.RFC3339), Kind: storage.DelayedUntil, Until: t}
 }
 
 // DelayFor returns an error that makes a job wait for d and then run again,
 // without counting an attempt.
 func DelayFor(d time.Duration) error {
-	return &moved{text: "bullmq: job delayed for " + d.String(), kind: storage.DelayedUntil, delay: d}
+	return &runner.Deferral{Text: "bullmq: job delayed for " + d.String(), Kind: storage.DelayedUntil, Delay: d}
 }
 
 // BackToWait returns an error that makes a job the next to run, on any worker,
 // without counting an attempt.
 func BackToWait() error {
-	return &moved{text: "bullmq: job put back", kind: storage.BackToWait}
+	return &runner.Deferral{Text: "bullmq: job put back", Kind: storage.BackToWait}
 }
 
 // RateLimited returns an error that puts a job back, first in line, and keeps
 // all workers that have a rate limit from starting jobs for d. It counts no attempt.
 func RateLimited(d time.Duration) error {
-	return &moved{text: "bullmq: rate limited for " + d.String(), kind: storage.BackToWait, limit: d}
+	return &runner.Deferral{Text: "bullmq: rate limited for " + d.String(), Kind: storage.BackToWait, RateLimit: d}
 }
 
 // WaitForChildren returns an error that makes a job wait until its pending
 // children are done and then run again, without counting an attempt. When
 // none is pending the job runs again at once.
 func WaitForChildren() error {
-	return &moved{text: "bullmq: job waits for its children", kind: storage.WaitForChildren}
+	return &runner.Deferral{Text: "bullmq: job waits for its children", Kind: storage.WaitForChildren}
 }

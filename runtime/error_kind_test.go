@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullmq-gen/bullmq-gen/internal/testredis"
+	"github.com/bullmq-gen/bullmq-gen/runtime/internal/engine/ledger"
 	"github.com/bullmq-gen/bullmq-gen/runtime/redisq"
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
@@ -419,7 +420,7 @@ func TestWrongInputIsInvalid(t *testing.T) {
 		"Envelope":          second(Envelope("x", 1)),
 		"redisq.Open":       second(redisq.Open("http://x")),
 		"redisq.New":        second(redisq.New((*redis.Client)(nil))),
-		"Server.Run":        (&WorkerPool{pool: &pool{slots: 1}}).Run(k.ctx),
+		"WorkerPool.Run":    (&WorkerPool{pool: ledger.NewPool(1)}).Run(k.ctx),
 		"DedupTTL":          second(k.task.Add(k.ctx, k.client, greet{}, Deduplicate(Dedup{}))),
 		"Client.Queue name": q.client.Queue("").Pause(k.ctx),
 	} {

@@ -4,9 +4,10 @@ import (
 	"context"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/bullmq-gen/bullmq-gen/runtime/internal/engine/outage"
+	"github.com/bullmq-gen/bullmq-gen/runtime/internal/engine/runner"
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
@@ -32,7 +33,7 @@ func (j *Job[P]) UpdateData(ctx context.Context, p P) error {
 		return storage.Invalid("bullmq: data of job %q: %w", j.ID, err)
 	}
 	store := func(ctx context.Context) error { return j.worker.store.UpdateData(ctx, j.Queue, j.ID, text) }
-	if err := j.insist(ctx, storeData, false, store); err != nil {
+	if err := j.insist(ctx, outage.StoreData, false, store); err != nil {
 		return err
 	}
 	j.Data = p
@@ -65,41 +66,27 @@ type ActiveJob struct {
 	// Options are those that the job was added with. They are not to be changed.
 	Options *Options
 
-	record   *storage.Record
 	slots    []SlotSpec // of its task
 	code     *coder     // likewise, once its payload is decoded
 	upgraded bool       // its payload is stored in the shape of an earlier task
 	worker   *Worker
-	token    string
-	taken    time.Time       // when the lock was set or renewed last, by the monotonic clock
-	ctx      context.Context // what the handler gets: own, or one made from it
-	own      jobContext
-	state    atomic.Int32 // a jobState
-	end      storage.Settlement
-	err      error              // what the handler returned, nil when it completed
-	timed    context.CancelFunc // ends the job's timeout; nil: it has none
-	ended    bool               // the handler has, or it was never called; of the pump
-
-	// undone is set when a method or codec of the user's ended the goroutine while
-	// it encoded a result or the result of a step: that work is done.
-	undone atomic.Bool
+	run      runner.Job // what the engine knows of it
 
 	stepsMu sync.Mutex
 	steps   map[string][]byte // kept by this run
-
-	since      time.Duration // when the handler began, or the job began to wait for a slot; with Prefetch only
-	prev, next *ActiveJob    // in the pump's list of held jobs
-	listed     bool
 }
 
-// jobState is how far this worker is with a job.
-type jobState = int32
+// typed returns a job of the engine as the program sees it.
+func typed(j *runner.Job) *ActiveJob { return j.Typed.(*ActiveJob) } //nolint:forcetypeassert // NewJob makes all of them
 
-const (
-	jobHeld     jobState = iota // taken, and its lock is renewed
-	jobSettling                 // a call that settles it is under way
-	jobGone                     // settled, or lost
-)
+// JobFrom returns the job that a handler's context belongs to, or nil.
+func JobFrom(ctx context.Context) *ActiveJob {
+	j := runner.JobFrom(ctx)
+	if j == nil {
+		return nil
+	}
+	return typed(j)
+}
 
 func (j *ActiveJob) active() *ActiveJob { return j }
 
@@ -109,10 +96,10 @@ func (j *ActiveJob) AsParent(onFail OnFail) Parent {
 }
 
 // Record is the job as it was stored when this worker took it. It is not to be changed.
-func (j *ActiveJob) Record() *storage.Record { return j.record }
+func (j *ActiveJob) Record() *storage.Record { return j.run.Record }
 
 // Token is what the job is locked with.
-func (j *ActiveJob) Token() string { return j.token }
+func (j *ActiveJob) Token() string { return j.run.Token }
 
 // Logger is the worker's logger with the job's queue, name, id and attempt.
 func (j *ActiveJob) Logger() *slog.Logger {
@@ -127,17 +114,17 @@ func (j *ActiveJob) UpdateProgress(ctx context.Context, value any) error {
 		return storage.Invalid("bullmq: progress of job %q: %w", j.ID, err)
 	}
 	store := func(ctx context.Context) error { return j.worker.store.UpdateProgress(ctx, j.Queue, j.ID, text) }
-	if err := j.insist(ctx, storeProgress, false, store); err != nil {
+	if err := j.insist(ctx, outage.StoreProgress, false, store); err != nil {
 		return err
 	}
-	j.worker.hooks.progress(j, text)
+	j.worker.observer.progress(j, text)
 	return nil
 }
 
 // Log adds a line to the job's log, of which as many lines are kept as the
 // job's options say.
 func (j *ActiveJob) Log(ctx context.Context, line string) error {
-	return j.insist(ctx, addALogLine, true, func(ctx context.Context) error {
+	return j.insist(ctx, outage.AddLog, true, func(ctx context.Context) error {
 		_, err := j.worker.store.AddLog(ctx, j.Queue, j.ID, line, max(0, j.Options.KeepLogs))
 		return err
 	})
@@ -145,15 +132,24 @@ func (j *ActiveJob) Log(ctx context.Context, line string) error {
 
 // encoding calls f, which encodes what a part of the handler has made.
 func (j *ActiveJob) encoding(f func() ([]byte, error)) ([]byte, error) {
-	j.undone.Store(true)
+	j.run.Encoding.Store(true)
 	text, err := f()
-	j.undone.Store(false)
+	j.run.Encoding.Store(false)
 	return text, err
 }
 
+// insist makes a call about the job, and repeats it while the storage is away and
+// the job's lock lasts. See [runner.Runner.Insist].
+func (j *ActiveJob) insist(ctx context.Context, what outage.Call, once bool, call func(context.Context) error) error {
+	if err := j.usable(); err != nil {
+		return err
+	}
+	return j.worker.engine.Insist(ctx, &j.run, what, once, call)
+}
+
 func (j *ActiveJob) usable() error {
-	if j.worker == nil || j.state.Load() == jobGone {
+	if j.worker == nil {
 		return &storage.Error{Op: "use", Queue: j.Queue, Job: j.ID, Err: ErrLockLost}
 	}
-	return nil
+	return j.run.Usable(j.Queue)
 }

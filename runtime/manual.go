@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/bullmq-gen/bullmq-gen/runtime/internal/engine/lanes"
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
@@ -26,14 +27,14 @@ func NewManual(c *Client, queue string, opts ...WorkerOption) (*Manual, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.handlerCtx = context.Background()
+	w.engine.BeginManual()
 	return &Manual{worker: w, waiter: w.store.NewWaiter(queue, w.cfg.name), found: true}, nil
 }
 
 // Take takes the next job, and waits for one until ctx ends. The job is locked
 // for the lock duration: extend it in time, or another worker gets the job.
-// A job whose Record().Deferred is not empty is to be finished with that as
-// its error, and not to be worked.
+// Finish a job whose Record().Deferred is not empty with that as its error, and do
+// not process it.
 func (m *Manual) Take(ctx context.Context) (*ActiveJob, error) {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -58,22 +59,18 @@ func (m *Manual) TakeNow(ctx context.Context, n int) ([]*ActiveJob, error) {
 		return nil, storage.Invalid("bullmq: take at least 1 job, not %d", n)
 	}
 	w := m.worker
-	c := call{asked: n}
-	w.pump.request(&c)
-	at := time.Now()
-	// An answer that is thrown away may hold jobs: the call is not cut off.
-	reply, err := w.store.Settle(context.WithoutCancel(ctx), w.queue.Name, &c.req)
+	taken, reply, err := w.engine.Take(ctx, n)
 	if err != nil {
 		return nil, err
 	}
 	var jobs []*ActiveJob
-	for _, r := range reply.Jobs {
-		j := w.newActiveJob(r, c.req.Token, at)
+	for _, r := range taken {
+		j := typed(r)
 		if err := m.begin(ctx, j); err != nil {
-			if len(jobs) == 0 && len(reply.Jobs) == 1 {
+			if len(jobs) == 0 && len(taken) == 1 {
 				return nil, err
 			}
-			w.report(err)
+			w.engine.Report(err)
 			continue
 		}
 		jobs = append(jobs, j)
@@ -85,7 +82,7 @@ func (m *Manual) TakeNow(ctx context.Context, n int) ([]*ActiveJob, error) {
 	return jobs, nil
 }
 
-// begin does for a job that was taken what comes before its work. A job of a
+// begin does for a job that was taken what comes before it is processed. A job of a
 // schedule that cannot go on now is put back, as whoever takes it next tries again.
 func (m *Manual) begin(ctx context.Context, j *ActiveJob) error {
 	if j.ScheduleID == "" {
@@ -95,45 +92,22 @@ func (m *Manual) begin(ctx context.Context, j *ActiveJob) error {
 	if err == nil {
 		return nil
 	}
-	back := storage.Settlement{ID: j.ID, Token: j.token, Kind: storage.BackToWait, Unstarted: true}
-	if _, problem := m.settle(context.WithoutCancel(ctx), j, back); problem != nil {
+	if _, problem := m.worker.engine.Settle(context.WithoutCancel(ctx), &j.run, j.run.PutBack()); problem != nil {
 		return errors.Join(err, problem)
 	}
 	return err
-}
-
-// settle stores the outcome of a job. While the storage is away it tries again, as
-// long as the job's lock lasts.
-func (m *Manual) settle(ctx context.Context, j *ActiveJob, end storage.Settlement) (refused, err error) {
-	w := m.worker
-	var c call
-	w.pump.request(&c)
-	c.req.Settle = []storage.Settlement{end}
-	var reply *storage.SettleReply
-	err = j.insist(ctx, settleAndTake, false, func(ctx context.Context) (err error) {
-		reply, err = w.store.Settle(ctx, w.queue.Name, &c.req)
-		c.req.Again = true
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	if reply.Errs[0] == nil {
-		j.state.Store(jobGone)
-	}
-	return reply.Errs[0], nil
 }
 
 // wait waits until there may be a job.
 func (m *Manual) wait(ctx context.Context) error {
 	d := m.worker.cfg.drainDelay
 	if !m.due.IsZero() {
-		d = min(m.due.Sub(m.worker.now()), maxWait)
+		d = min(m.due.Sub(m.worker.now()), lanes.MaxWait)
 	}
 	if d > 0 {
 		due, err := m.waiter.Wait(ctx, d)
 		if err != nil {
-			m.found = true // what was told meanwhile is not told twice
+			m.found = true // a wake-up that was lost is not repeated
 			return err
 		}
 		if due.After(m.worker.now()) {
@@ -155,17 +129,10 @@ func first(jobs []*ActiveJob) *ActiveJob {
 // Extend makes a job's lock last for the lock duration from now. ErrLockLost:
 // the job is another worker's by now, or nobody's.
 func (m *Manual) Extend(ctx context.Context, j *ActiveJob) error {
-	w := m.worker
-	at := time.Now()
-	lost, err := w.store.Renew(ctx, w.queue.Name, []storage.Lock{{ID: j.ID, Token: j.token}}, w.cfg.lock)
-	switch {
-	case err != nil:
+	if err := j.usable(); err != nil {
 		return err
-	case len(lost) > 0:
-		return &storage.Error{Op: "extend lock", Queue: w.queue.Name, Job: j.ID, Err: ErrLockLost}
 	}
-	w.pump.renewed([]*ActiveJob{j}, at)
-	return nil
+	return m.worker.engine.Extend(ctx, &j.run)
 }
 
 // Finish does for a job what a worker does when a handler returns: with a nil
@@ -176,7 +143,6 @@ func (m *Manual) Finish(ctx context.Context, j *ActiveJob, result any, err error
 	if uerr := j.usable(); uerr != nil {
 		return uerr
 	}
-	w := m.worker
 	var value []byte
 	if err == nil {
 		var problem error
@@ -184,17 +150,9 @@ func (m *Manual) Finish(ctx context.Context, j *ActiveJob, result any, err error
 			return storage.Invalid("bullmq: result of job %q: %w", j.ID, problem)
 		}
 	}
-	end := decide(&ending{
-		job: j, value: value, err: err, now: w.now(), starts: w.cfg.maxStarted, setBack: w.cfg.setBack,
-		keepCompleted: w.cfg.keepCompleted, keepFailed: w.cfg.keepFailed,
-		delay: w.backoff,
-	})
-	if herr := w.hold(ctx, j, err); herr != nil {
-		return herr
-	}
-	refused, err := m.settle(ctx, j, end)
-	if err != nil {
-		return err
+	refused, problem := m.worker.engine.Finish(ctx, &j.run, value, err)
+	if problem != nil {
+		return problem
 	}
 	return refused
 }

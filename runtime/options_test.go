@@ -1,6 +1,7 @@
 package bullmq
 
 import (
+	"context"
 	"encoding/json"
 	"math"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullmq-gen/bullmq-gen/runtime/internal/engine/runner"
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
@@ -111,13 +113,11 @@ func FuzzOptions(f *testing.F) {
 			require.True(t, r == nil || r.Count >= 0)
 		}
 		for _, made := range []int{0, 1, 2000} {
-			random := func() float64 { return 0.5 }
-			w := &Worker{random: random}
-			job := &ActiveJob{Options: &o, record: &storage.Record{AttemptsMade: made}}
-			s := decide(&ending{job: job, err: ErrTimeout, delay: func(*ActiveJob, error) (time.Duration, error) {
-				return w.retryDelay(&o.Backoff, made+1)
-			}})
-			require.LessOrEqual(t, s.Delay, maxDelay)
+			w := &Worker{queue: &QueueSpec{}, random: func() float64 { return 0.5 }}
+			r := runner.New(runner.Config{Program: program{w}, Now: time.Now})
+			r.Begin(context.Background())
+			job := r.AdoptOne(&storage.Record{AttemptsMade: made, Opts: []byte(text)}, "t", time.Now())
+			require.LessOrEqual(t, r.Decide(job, nil, ErrTimeout).Delay, maxDelay)
 		}
 		stable := text
 		for range 3 {

@@ -190,26 +190,6 @@ func TestAResultIsWaitedForThroughAnOutage(t *testing.T) {
 	require.NoError(t, from(k, result))
 }
 
-// Each reason is told once, whichever calls meet it.
-func TestOutageTellsEachReasonOnce(t *testing.T) {
-	t.Parallel()
-	var o outage
-	now := time.Now()
-	require.True(t, o.begins("settle", "away", now))
-	require.False(t, o.begins("wait", "away", now))
-	require.False(t, o.begins("settle", "away", now))
-	require.True(t, o.begins("wait", "no permission", now), "another reason")
-	require.False(t, o.begins("wait", "no permission", now))
-	since, ended := o.ends("settle")
-	require.True(t, ended)
-	require.Equal(t, now, since)
-	_, ended = o.ends("settle")
-	require.False(t, ended)
-	require.False(t, o.begins("wait", "no permission", now), "a call that still fails is not told again because others succeed")
-	require.True(t, o.begins("settle", "away", now), "it is away again")
-	require.True(t, o.begins("wait", "no permission", now.Add(2*troubleAge)), "nobody made the call for long")
-}
-
 // A wrong password is one line of the log, however often it is met.
 func TestAWrongPasswordIsLoggedOnce(t *testing.T) {
 	t.Parallel()
@@ -218,11 +198,7 @@ func TestAWrongPasswordIsLoggedOnce(t *testing.T) {
 	log := slog.New(slog.NewTextHandler(writer(func(p []byte) { lines.note(string(p)) }), nil))
 	k := newKitAt(t, server, "redis://:wrong@"+server.Addr(), WithLogger(log))
 	w := k.worker(hello)
-	k.until("it tries", func() bool {
-		w.outage.mu.Lock()
-		defer w.outage.mu.Unlock()
-		return len(w.outage.open) >= 3 // settle, stalled, cancels
-	})
+	k.until("it tries", func() bool { return w.engine.State().Failing >= 3 }) // settle, stalled, cancels
 	told := 0
 	for _, line := range lines.all() {
 		if strings.Contains(line, "level=ERROR") {
@@ -236,24 +212,6 @@ func TestAWrongPasswordIsLoggedOnce(t *testing.T) {
 // A handler that waits for children of which none is pending rests longer and longer.
 func TestWaitingForNoChildrenRests(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, []time.Duration{0, 50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond},
-		[]time.Duration{vainPause(1), vainPause(2), vainPause(3), vainPause(4)})
-	require.Equal(t, 30*time.Second, vainPause(1000))
-	var c childless
-	j, now := &ActiveJob{ID: "1", token: "t"}, time.Now()
-	require.Equal(t, storage.Settlement{ID: "1", Token: "t", Kind: storage.BackToWait}, c.again(j, now), "the last child may have finished just then")
-	require.Equal(t, storage.Settlement{ID: "1", Token: "t", Kind: storage.DelayedUntil, Delay: 50 * time.Millisecond}, c.again(j, now))
-	j.end.Kind = storage.DelayedUntil
-	c.settled(j)
-	require.Equal(t, 100*time.Millisecond, c.again(j, now).Delay)
-	j.end.Kind = storage.Completed
-	c.settled(j)
-	require.Empty(t, c.jobs)
-	for i := range maxVainWaits + 5 {
-		c.again(&ActiveJob{ID: fmt.Sprint(i)}, now)
-	}
-	require.LessOrEqual(t, len(c.jobs), maxVainWaits)
-
 	k := newKit(t, testredis.Any(t))
 	var runs atomic.Int32
 	k.worker(func(context.Context, *Job[greet]) (greeting, error) {
@@ -277,11 +235,7 @@ func TestTheEndOfAHoldIsNoticedAtOnce(t *testing.T) {
 	k.result(k.add("before"))
 	require.NoError(t, q.RateLimit(k.ctx, time.Hour))
 	h := k.add("held")
-	k.until("it rests", func() bool {
-		w.pump.mu.Lock()
-		defer w.pump.mu.Unlock()
-		return !w.pump.limited.IsZero()
-	})
+	k.until("it rests", func() bool { return !w.engine.State().LimitedUntil.IsZero() })
 	require.Equal(t, StateWaiting, k.state(h.ID))
 	require.NoError(t, q.RateLimit(k.ctx, 0))
 	k.result(h)

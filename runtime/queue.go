@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/bullmq-gen/bullmq-gen/runtime/internal/engine"
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
@@ -200,7 +201,7 @@ func (q *Queue) SetGlobalRateLimit(ctx context.Context, l RateLimit) error {
 		if err := q.client.store.SetGlobalRateLimit(ctx, q.name, nil); err != nil {
 			return err
 		}
-		return q.client.store.Cancel(ctx, q.name, lookNow)
+		return q.client.store.Cancel(ctx, q.name, engine.LookNow)
 	}
 	var p problems
 	p.rateLimit(l)
@@ -218,7 +219,7 @@ func (q *Queue) RateLimit(ctx context.Context, d time.Duration) error {
 	if err := q.client.store.RateLimit(ctx, q.name, d); err != nil || d > 0 {
 		return err
 	}
-	return q.client.store.Cancel(ctx, q.name, lookNow)
+	return q.client.store.Cancel(ctx, q.name, engine.LookNow)
 }
 
 // RemoveDedupKey frees a deduplication id, and reports whether it was held.
@@ -229,4 +230,16 @@ func (q *Queue) RemoveDedupKey(ctx context.Context, id string) (bool, error) {
 // TrimEvents removes all but about the last keep events, and returns how many.
 func (q *Queue) TrimEvents(ctx context.Context, keep int) (int, error) {
 	return q.client.store.TrimEvents(ctx, q.name, keep)
+}
+
+// Cancel ends the context of a job's handler, with ErrCancelled as its cause,
+// on whichever Go worker runs it now. If the handler then returns an error, the
+// job fails permanently. Cancel does not wait for that, and does nothing about jobs
+// that are not active or that a Node worker runs. Workers receive it within
+// milliseconds, and after an outage as soon as they are connected again.
+func (q *Queue) Cancel(ctx context.Context, id string) error {
+	if id == "" {
+		return storage.Invalid("bullmq: cancel on queue %q: no job id given", q.name)
+	}
+	return q.client.store.Cancel(ctx, q.name, id)
 }

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/bullmq-gen/bullmq-gen/runtime/internal/engine/outage"
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
@@ -48,14 +49,14 @@ func (q *Queue) Events(ctx context.Context, opts ...EventsOption) iter.Seq2[Even
 			yield(nil, storage.Invalid("bullmq: events: %s", s))
 			return
 		}
-		back := newBackoff()
+		back := &outage.Backoff{}
 		for ctx.Err() == nil {
 			ok, err := r.read(ctx, yield)
 			if !ok {
 				return
 			}
 			if err == nil {
-				back.reset()
+				back.Reset()
 				continue
 			}
 			if ctx.Err() == nil {
@@ -63,10 +64,10 @@ func (q *Queue) Events(ctx context.Context, opts ...EventsOption) iter.Seq2[Even
 					yield(nil, fmt.Errorf("bullmq: events: %w", err))
 					return
 				}
-				if back.tells(err) {
+				if back.IsNews(err) {
 					q.client.log.WarnContext(ctx, "bullmq: reading events failed, will try again", "queue", q.name, "error", err)
 				}
-				back.wait(ctx)
+				back.Wait(ctx)
 			}
 		}
 	}

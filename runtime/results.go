@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/bullmq-gen/bullmq-gen/runtime/internal/engine/outage"
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
@@ -27,7 +28,7 @@ func (c *Client) await(ctx context.Context, queue, id string) ([]byte, error) {
 	if err := w.ready(ctx); err != nil {
 		return nil, awaitError(queue, id, err)
 	}
-	back, look := newBackoff(), time.NewTimer(recheck)
+	back, look := &outage.Backoff{}, time.NewTimer(recheck)
 	defer look.Stop()
 	for {
 		value, done, err := c.finished(ctx, queue, id)
@@ -35,14 +36,14 @@ func (c *Client) await(ctx context.Context, queue, id string) ([]byte, error) {
 		case done:
 			return value, err
 		case err == nil:
-			back.reset()
+			back.Reset()
 			look.Reset(recheck)
 		case ctx.Err() != nil:
 			return nil, awaitError(queue, id, context.Cause(ctx))
 		case !storage.Transient(err):
 			return nil, awaitError(queue, id, err)
 		default: // the job lives, whatever the storage does
-			look.Reset(back.next())
+			look.Reset(back.Next())
 		}
 		select {
 		case fin := <-sub:
@@ -60,13 +61,13 @@ func (c *Client) await(ctx context.Context, queue, id string) ([]byte, error) {
 
 // untilThere calls look until the storage answers it, however long it is away.
 func untilThere(ctx context.Context, look func(context.Context) error) error {
-	back := newBackoff()
+	back := &outage.Backoff{}
 	for {
 		err := look(ctx)
 		if err == nil || !storage.Transient(err) || ctx.Err() != nil {
 			return err
 		}
-		back.wait(ctx)
+		back.Wait(ctx)
 	}
 }
 

@@ -115,11 +115,7 @@ func TestStopSettlesWhatRan(t *testing.T) {
 	k.until("it tries to take another job", func() bool { return away.failed.Load() > 1 })
 	stopped := make(chan error, 1)
 	go func() { stopped <- w.Stop(k.ctx) }()
-	k.until("it takes no more", func() bool {
-		w.pump.mu.Lock()
-		defer w.pump.mu.Unlock()
-		return w.pump.stopping && w.pump.sending == 0
-	})
+	k.until("it takes no more", func() bool { s := w.engine.State(); return s.Stopping && s.InFlight == 0 })
 	close(open)
 	before := away.failed.Load()
 	k.until("it tries to settle", func() bool { return away.failed.Load() > before+2 })

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/bullmq-gen/bullmq-gen/runtime/cron"
+	"github.com/bullmq-gen/bullmq-gen/runtime/internal/engine/outage"
+	"github.com/bullmq-gen/bullmq-gen/runtime/internal/engine/runner"
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
@@ -78,7 +80,7 @@ func (w *Worker) warnOfZone(j *ActiveJob, c *cronSchedule) {
 func nextIteration(j *ActiveJob, now time.Time) (*iteration, error) {
 	var opts, repeat map[string]json.RawMessage
 	var r repeatOptions
-	if err := json.Unmarshal(j.record.Opts, &opts); err != nil {
+	if err := json.Unmarshal(j.run.Record.Opts, &opts); err != nil {
 		return nil, fmt.Errorf("options of the job: %w", err)
 	}
 	if len(opts["repeat"]) == 0 || string(opts["repeat"]) == "null" {
@@ -176,16 +178,16 @@ func repeatDate(raw json.RawMessage) time.Time {
 // schedule, so that it never ends because of that. Whatever else goes wrong is
 // reported, and no reason to leave the job undone.
 func (w *Worker) keepSchedule(ctx context.Context, j *ActiveJob) error {
-	err := j.insist(ctx, addNextOf, false, func(ctx context.Context) error { return w.advanceSchedule(ctx, j) })
-	var set *setBack
+	err := j.insist(ctx, outage.AdvanceSchedule, false, func(ctx context.Context) error { return w.advanceSchedule(ctx, j) })
+	var set *runner.SetBack
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, ErrLockLost):
 		return err
 	case errors.As(err, &set):
-		return &setBack{err: fmt.Errorf("bullmq: schedule %q on queue %q: no job was added after %q: %w", j.ScheduleID, j.Queue, j.ID, set.err), unstarted: true}
+		return &runner.SetBack{Err: fmt.Errorf("bullmq: schedule %q on queue %q: no job was added after %q: %w", j.ScheduleID, j.Queue, j.ID, set.Err), Unstarted: true}
 	}
-	w.report(fmt.Errorf("bullmq: schedule %q on queue %q: no job was added after %q; store the schedule again for it to go on: %w", j.ScheduleID, j.Queue, j.ID, err))
+	w.engine.Report(fmt.Errorf("bullmq: schedule %q on queue %q: no job was added after %q; store the schedule again for it to go on: %w", j.ScheduleID, j.Queue, j.ID, err))
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"github.com/bullmq-gen/bullmq-gen/internal/jsjson"
+	"github.com/bullmq-gen/bullmq-gen/runtime/internal/engine/outage"
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
@@ -83,15 +84,15 @@ func (j *ActiveJob) step(name string) ([]byte, bool) {
 	if kept, ok := j.steps[name]; ok {
 		return kept, true
 	}
-	kept, ok := j.record.Steps[name]
+	kept, ok := j.run.Record.Steps[name]
 	return kept, ok
 }
 
 // keepStep stores a step's result. The work is done: that the handler's context
 // has ended meanwhile is no reason to do it twice. Storing it again does no harm.
 func (j *ActiveJob) keepStep(ctx context.Context, name string, text []byte) error {
-	err := j.insist(context.WithoutCancel(ctx), keepAStep, false, func(ctx context.Context) error {
-		return j.worker.store.KeepStep(ctx, j.Queue, storage.Lock{ID: j.ID, Token: j.token}, name, text)
+	err := j.insist(context.WithoutCancel(ctx), outage.KeepStep, false, func(ctx context.Context) error {
+		return j.worker.store.KeepStep(ctx, j.Queue, storage.Lock{ID: j.ID, Token: j.run.Token}, name, text)
 	})
 	if err != nil {
 		return fmt.Errorf("keep the result of step %q: %w", name, err)

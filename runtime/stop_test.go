@@ -83,7 +83,7 @@ func TestAllHooksAreCalledBeforeRunReturns(t *testing.T) {
 	k.settled(map[State]int{StateCompleted: 200})
 	stopped := make(chan error, 1)
 	go func() { stopped <- w.Stop(k.ctx) }()
-	<-w.decided
+	k.until("only hooks are left", func() bool { s := w.engine.State(); return s.Stopping && s.Held == 0 })
 	require.Empty(t, stopped)
 	close(gate)
 	require.NoError(t, from(k, stopped))

@@ -173,7 +173,7 @@ func NoResult[P any](h func(context.Context, *Job[P]) error) func(context.Contex
 // wrong with the payload is an unrecoverable error, unless it is ErrUnknownKey.
 func (t *Task[P, R]) Decode(a *ActiveJob) (*Job[P], error) {
 	job := &Job[P]{ActiveJob: a}
-	if err := t.decode(a.record, &job.Data); err != nil {
+	if err := t.decode(a.run.Record, &job.Data); err != nil {
 		return nil, final(err)
 	}
 	a.slots, a.code, a.upgraded = t.spec.Slots, t.code, t.spec.upgrade(a.Name) != nil

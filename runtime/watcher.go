@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bullmq-gen/bullmq-gen/runtime/internal/engine/outage"
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
@@ -122,7 +123,7 @@ func (w *watcher) run(ctx context.Context) {
 		return
 	}
 	close(w.begun)
-	back := newBackoff()
+	back := &outage.Backoff{}
 	for ctx.Err() == nil && !w.expired() {
 		events, err := w.client.store.ReadEvents(ctx, w.queue, cursor, eventBlock)
 		if err != nil {
@@ -131,7 +132,7 @@ func (w *watcher) run(ctx context.Context) {
 			}
 			continue
 		}
-		if back.reset() {
+		if back.Reset() {
 			w.wakeAll() // what happened meanwhile may be trimmed by now
 		}
 		for _, e := range events {
@@ -143,7 +144,7 @@ func (w *watcher) run(ctx context.Context) {
 
 // begin finds the place from which to read, however long the storage is away.
 func (w *watcher) begin(ctx context.Context) (string, bool) {
-	back := newBackoff()
+	back := &outage.Backoff{}
 	for ctx.Err() == nil {
 		cursor, err := w.client.store.LastEvent(ctx, w.queue)
 		if err == nil {
@@ -158,7 +159,7 @@ func (w *watcher) begin(ctx context.Context) (string, bool) {
 
 // failed logs that a read failed, an outage once, and waits before the next.
 // False: there is no next one, since the client or the storage is closed.
-func (w *watcher) failed(ctx context.Context, back *reconnect, err error) bool {
+func (w *watcher) failed(ctx context.Context, back *outage.Backoff, err error) bool {
 	if ctx.Err() != nil {
 		return false
 	}
@@ -166,10 +167,10 @@ func (w *watcher) failed(ctx context.Context, back *reconnect, err error) bool {
 		w.err = err
 		return false
 	}
-	if back.tells(err) {
+	if back.IsNews(err) {
 		w.client.log.WarnContext(ctx, "bullmq: reading events failed, will try again", "queue", w.queue, "error", err)
 	}
-	back.wait(ctx)
+	back.Wait(ctx)
 	return true
 }
 

@@ -14,6 +14,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/bullmq-gen/bullmq-gen/internal/guard"
+	"github.com/bullmq-gen/bullmq-gen/runtime/internal/engine"
+	"github.com/bullmq-gen/bullmq-gen/runtime/internal/engine/hookqueue"
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
@@ -28,33 +30,16 @@ type Worker struct {
 	own    *slog.Logger // as the program gave it
 	now    func() time.Time
 	random func() float64
-	id     string // of this worker, the first part of its tokens
 
 	mu       sync.Mutex
 	handlers map[string]handler
 	groups   map[string]func(*ActiveJob) string // of jobs, by their names
 	errs     []error                            // what was wrong with handlers
 	started  bool
-	ended    chan struct{} // closed when the worker has stopped
-	endErr   error
-	stop     context.CancelFunc // begins the stop; set by the start
 
-	handlerCtx context.Context // of all handlers; set by the start
-	hurry      chan struct{}   // closed when the grace period is to end now
-	hurryOnce  sync.Once
-	giveUp     chan struct{} // closed when what is left is to be left
-	giveUpOnce sync.Once
-	decided    chan struct{} // closed when verdict is set
-	verdict    error         // what the stop left undone, without the hooks
-
-	pump  *pump
-	hooks *hookQueue
-
-	childless childless
-	outage    outage
-	backoff   func(*ActiveJob, error) (time.Duration, error) // backoffOf
-	options   optionCache
-
+	engine   *engine.Engine
+	observer observer
+	options  optionCache
 	zoneless sync.Map // ids of schedules without a zone that were warned of
 }
 
@@ -72,8 +57,7 @@ func NewWorker(c *Client, q *QueueSpec, opts ...WorkerOption) (*Worker, error) {
 	}
 	w := &Worker{
 		client: c, store: c.store, queue: q, cfg: defaultWorkerConfig(q), log: c.log, own: c.userLog, now: c.now,
-		random: rand.Float64, id: uuid.NewString(), handlers: map[string]handler{}, groups: map[string]func(*ActiveJob) string{}, ended: make(chan struct{}), hurry: make(chan struct{}),
-		giveUp: make(chan struct{}), decided: make(chan struct{}),
+		random: rand.Float64, handlers: map[string]handler{}, groups: map[string]func(*ActiveJob) string{},
 	}
 	for _, o := range opts {
 		o.applyWorker(&w.cfg)
@@ -84,10 +68,29 @@ func NewWorker(c *Client, q *QueueSpec, opts ...WorkerOption) (*Worker, error) {
 	if err := w.cfg.validate(q.Name); err != nil {
 		return nil, err
 	}
-	w.hooks = newHookQueue(w.cfg.hooks, w.log)
-	w.pump = newPump(w)
-	w.backoff = w.backoffOf
+	w.observer = observer{w.cfg.hooks, hookqueue.New(w.log)}
+	w.engine = engine.New(w.engineConfig())
 	return w, nil
+}
+
+// engineConfig returns what the worker's engine must know.
+func (w *Worker) engineConfig() engine.Config {
+	c := &w.cfg
+	e := engine.Config{
+		Queue: w.queue.Name, Store: w.store, Program: program{w}, Observer: w.observer, Hooks: w.observer.queue, Log: w.log, Now: w.now,
+		ID: uuid.NewString(), Worker: c.name, Capacity: c.concurrency, MaxBatch: c.maxBatch, Prefetch: c.prefetch,
+		HandlerTime: c.handlerTime, CallTime: c.callTime,
+		Lock: c.lock, RenewEvery: c.renewEvery, DrainDelay: c.drainDelay, MaxStalled: c.maxStalled, MaxStarts: c.maxStarted,
+		GroupLimit: storage.RateLimit(c.groupLimit), MaxLimitDelay: c.maxLimitDelay, Grace: c.grace, MetricPoints: c.metricPoints,
+		SetBack: c.setBack, NoCancel: c.noCancel,
+	}
+	if !c.noStalledCheck {
+		e.StalledInterval = c.stalledInterval
+	}
+	if c.limit.Max > 0 {
+		e.Limit = &storage.RateLimit{Max: c.limit.Max, Per: c.limit.Per}
+	}
+	return e
 }
 
 // register adds a handler under names. It is called by Task.Handle, whose
@@ -155,8 +158,8 @@ func (w *Worker) problems() error {
 // Queue is the name of the worker's queue.
 func (w *Worker) Queue() string { return w.queue.Name }
 
-// Running is how many handlers run now.
-func (w *Worker) Running() int { return w.pump.runningNow() }
+// Running returns how many handlers run now.
+func (w *Worker) Running() int { return w.engine.State().Running }
 
 // SetConcurrency changes how many jobs run at once, at least 1. Jobs that run
 // go on when it is lowered.
@@ -164,24 +167,24 @@ func (w *Worker) SetConcurrency(n int) error {
 	if n < 1 {
 		return storage.Invalid("bullmq: concurrency must be at least 1, not %d", n)
 	}
-	w.pump.setLimit(n)
+	w.engine.SetCapacity(n)
 	return nil
 }
 
 // Pause makes this worker take no jobs until Resume. Running ones go on; other
 // workers do not notice. To pause a queue for all workers, see Queue.Pause.
-func (w *Worker) Pause() { w.pump.setPaused(true) }
+func (w *Worker) Pause() { w.engine.SetPaused(true) }
 
 // Resume undoes Pause. It is an error when the worker stops or has stopped.
 func (w *Worker) Resume() error {
-	if !w.pump.setPaused(false) {
+	if !w.engine.SetPaused(false) {
 		return fmt.Errorf("bullmq: resume of a worker of queue %q: %w", w.queue.Name, ErrClosed)
 	}
 	return nil
 }
 
-// Cancel ends the context of a job that runs on this worker (for one that runs
-// anywhere, see Queue.Cancel), with ErrCancelled
-// as its cause, and reports whether there is one. If its handler then returns
-// an error, the job fails for good.
-func (w *Worker) Cancel(id string) bool { return w.pump.cancel(id, ErrCancelled) }
+// Cancel ends the context of a job that runs on this worker, with ErrCancelled as
+// its cause, and reports whether there is one. If its handler then returns an
+// error, the job fails permanently. For a job that runs on any worker, see
+// Queue.Cancel.
+func (w *Worker) Cancel(id string) bool { return w.engine.Cancel(id) }

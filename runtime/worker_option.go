@@ -4,6 +4,9 @@ import (
 	"log/slog"
 	"strings"
 	"time"
+
+	"github.com/bullmq-gen/bullmq-gen/runtime/internal/engine"
+	"github.com/bullmq-gen/bullmq-gen/runtime/internal/engine/runner"
 )
 
 // WorkerOption changes a worker.
@@ -39,13 +42,14 @@ type workerConfig struct {
 	maxBatch                  int
 	setBack                   time.Duration
 	prefetch                  int
+	handlerTime, callTime     time.Duration
 }
 
 func defaultWorkerConfig(q *QueueSpec) workerConfig {
 	return workerConfig{
 		concurrency: max(1, q.Concurrency), lock: 30 * time.Second, drainDelay: 5 * time.Second,
 		stalledInterval: 30 * time.Second, maxStalled: 1, limit: q.Limit, maxLimitDelay: 30 * time.Second,
-		grace: 30 * time.Second, strategies: map[string]BackoffStrategy{}, maxBatch: defaultMaxBatch, setBack: setBackFor,
+		grace: 30 * time.Second, strategies: map[string]BackoffStrategy{}, maxBatch: engine.DefaultMaxBatch, setBack: runner.SetBackFor,
 		groupLimit: q.GroupLimit,
 	}
 }
@@ -137,6 +141,33 @@ func AllowPartial() WorkerOption { return workerOption(func(c *workerConfig) { c
 // connection that it does that on.
 func NoRemoteCancel() WorkerOption { return workerOption(func(c *workerConfig) { c.noCancel = true }) }
 
+// Prefetch lets the worker take up to n jobs before it has capacity for them, so
+// that a handler that returns need not wait for an answer of the storage before
+// the next one runs. Default 0: none. It is for handlers of a few milliseconds, or
+// for a storage that is far away: the worker prefetches no more jobs than its
+// handlers finish in the time of two calls, so none while handlers take long.
+//
+// Prefetched jobs are active and locked, for peers and counts as much as those
+// that run, and a job of higher priority that is added later runs after them.
+// They go back, to the head of the queue and without a start being counted, when
+// the worker stops or is paused, or when no handler returned for a quarter of the
+// lock duration. A worker of a WorkerPool cannot have Prefetch.
+func Prefetch(n int) WorkerOption { return workerOption(func(c *workerConfig) { c.prefetch = n }) }
+
+// GroupLimit is a rate limit for each group of jobs by itself, such as each
+// tenant: at most n of a group start in each window of per. A job over its
+// group's limit is delayed to a window that has room, without counting an
+// attempt, and uses no capacity meanwhile, so that one group cannot keep others
+// from running. Windows go to the jobs of a group in the order in which workers
+// ask for them: jobs that are taken at the same moment may change places. Key
+// returns the group of a job; empty: none, and no limit. A nil key: the value of
+// the payload's field that is declared as the group. The limit holds for jobs that
+// Go workers with this option take; Node workers know no groups and run such jobs
+// as they come.
+func GroupLimit(n int, per time.Duration, key func(*ActiveJob) string) WorkerOption {
+	return workerOption(func(c *workerConfig) { c.groupLimit, c.groupKey = RateLimit{Max: n, Per: per}, key })
+}
+
 // WithHooks calls functions when something happens on this worker.
 func WithHooks(h Hooks) WorkerOption { return workerOption(func(c *workerConfig) { c.hooks = h }) }
 
@@ -154,6 +185,12 @@ func drainDelay(d time.Duration) WorkerOption {
 // setBackTime is how long a job waits that the storage did not serve; for tests.
 func setBackTime(d time.Duration) WorkerOption {
 	return workerOption(func(c *workerConfig) { c.setBack = d })
+}
+
+// measured is how long handlers and calls take until some have been measured; for
+// tests of Prefetch.
+func measured(handler, call time.Duration) WorkerOption {
+	return workerOption(func(c *workerConfig) { c.handlerTime, c.callTime = handler, call })
 }
 
 // batchLimit is the most jobs that one call settles or takes; for tests.

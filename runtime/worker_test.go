@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullmq-gen/bullmq-gen/internal/testredis"
+	"github.com/bullmq-gen/bullmq-gen/runtime/internal/engine"
 )
 
 func TestWorkerRunsTypedJobs(t *testing.T) {
@@ -392,7 +393,7 @@ func TestProgressAndLogs(t *testing.T) {
 
 func TestManyWorkersRunEachJobOnce(t *testing.T) {
 	t.Parallel()
-	for _, batch := range []int{1, 2, 7, defaultMaxBatch} {
+	for _, batch := range []int{1, 2, 7, engine.DefaultMaxBatch} {
 		k := newKit(t, testredis.Any(t))
 		var mu sync.Mutex
 		seen := map[string]int{}

@@ -1,0 +1,142 @@
+// Package outage reports that a storage is away: once when that begins,
+// whichever calls fail, and once when it is over. It also has the wait between
+// two attempts of a call that is repeated.
+package outage
+
+import (
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
+)
+
+// Call names a call that a worker repeats when it fails, as reports show it.
+type Call string
+
+// The calls that a worker repeats.
+const (
+	SettleAndTake   Call = "settle and take jobs"
+	RenewLocks      Call = "renew locks"
+	RecoverStalled  Call = "look for stalled jobs"
+	WaitForJobs     Call = "wait for jobs"
+	WakeOthers      Call = "wake other workers"
+	ListenToCancels Call = "listen for cancelled jobs"
+	AdmitGroups     Call = "look up the rate limits of groups"
+	AdvanceSchedule Call = "add the next job of a schedule"
+	KeepStep        Call = "keep the result of a step"
+	ReadChildren    Call = "read the children of a job"
+	AddChildren     Call = "add children to a job"
+	SetRateLimit    Call = "set a rate limit"
+	StoreProgress   Call = "store the progress of a job"
+	StoreData       Call = "store the data of a job"
+	AddLog          Call = "add a line to the log of a job"
+)
+
+// Reporter reports what keeps the calls of one worker from succeeding. Each
+// reason is reported once, when it begins, whichever calls meet it.
+type Reporter struct {
+	// Queue is the name of the worker's queue.
+	Queue string
+	// Log receives a line when the storage is back.
+	Log *slog.Logger
+	// Report receives each error.
+	Report func(error)
+
+	some atomic.Bool // whether any call fails: the usual case costs no lock
+	mu   sync.Mutex
+	open map[Call]trouble
+}
+
+// trouble is why a call fails.
+type trouble struct {
+	reason      string
+	since, last time.Time
+}
+
+// troubleAge is how long after its last failure a call is not known to fail any
+// more. Calls that fail are repeated more often than that, except for some that
+// nobody repeats.
+const troubleAge = 2 * time.Minute
+
+// reasonOf tells errors apart. All outages have one reason, whatever the text of
+// the connection's error. Of others the text counts.
+func reasonOf(err error) string {
+	switch {
+	case storage.Transient(err):
+		return "away"
+	case errors.Is(err, storage.ErrClosed):
+		return "closed"
+	}
+	return err.Error()
+}
+
+// Failed records that a call failed which will be repeated, and reports the error
+// if its reason is a new one.
+func (r *Reporter) Failed(c Call, err error) {
+	if r.begins(c, reasonOf(err), time.Now()) {
+		r.Report(errors.Join(errors.New("bullmq: could not "+string(c)+", will try again"), err))
+	}
+}
+
+// begins records that a call failed, and reports whether the reason is a new one.
+func (r *Reporter) begins(c Call, reason string, now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	since, known := now, false
+	for call, t := range r.open {
+		switch {
+		case now.Sub(t.last) > troubleAge:
+			delete(r.open, call)
+		case t.reason == reason:
+			known = true
+			if t.since.Before(since) {
+				since = t.since
+			}
+		}
+	}
+	if r.open == nil {
+		r.open = map[Call]trouble{}
+	}
+	r.open[c] = trouble{reason, since, now}
+	r.some.Store(true)
+	return !known
+}
+
+// Succeeded records that a call succeeded, and logs the end of an outage.
+func (r *Reporter) Succeeded(c Call) {
+	if !r.some.Load() {
+		return
+	}
+	if since, ended := r.ends(c); ended {
+		r.Log.Info("bullmq: the storage answers again", "queue", r.Queue, "away", time.Since(since).Round(time.Millisecond))
+	}
+}
+
+// ends records that a call succeeded. It reports whether the call had failed, and
+// no other call still fails for the same reason, and since when they did.
+func (r *Reporter) ends(c Call) (since time.Time, ended bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t, failed := r.open[c]
+	if !failed {
+		return since, false
+	}
+	delete(r.open, c)
+	r.some.Store(len(r.open) > 0)
+	for _, other := range r.open {
+		if other.reason == t.reason {
+			return since, false
+		}
+	}
+	return t.since, true
+}
+
+// Failing returns how many calls fail now.
+func (r *Reporter) Failing() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.open)
+}
