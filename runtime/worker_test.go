@@ -191,10 +191,10 @@ func TestConcurrencyIsKept(t *testing.T) {
 	}
 	_, err := k.task.AddMany(k.ctx, k.client, payloads)
 	require.NoError(t, err)
-	k.until("all slots run", func() bool { return now.Load() == 5 })
+	k.until("all capacity is used", func() bool { return now.Load() == 5 })
 	require.Equal(t, 5, w.Running())
 	require.NoError(t, w.SetConcurrency(9))
-	k.until("new slots are used", func() bool { return now.Load() == 9 }) // a slot counts before its handler has begun
+	k.until("new capacity is used", func() bool { return now.Load() == 9 }) // Running counts a job before its handler has begun
 	require.Equal(t, 9, w.Running())
 	close(open)
 	k.settled(map[State]int{StateCompleted: 100})

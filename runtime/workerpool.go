@@ -9,9 +9,9 @@ import (
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
-// Server runs workers of several queues in one program, with one pool of
-// slots. When all have work, each worker gets slots by its weight; what some do
-// not need, others use.
+// WorkerPool runs workers of several queues in one program. They share one
+// capacity: how many jobs run at once. When all have work, each worker gets
+// capacity by its weight. What some do not need, others use.
 //
 //	s, err := bullmq.NewWorkerPool(100)
 //	err = s.Add(emails, 3)

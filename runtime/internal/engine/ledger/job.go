@@ -20,13 +20,12 @@ type Job struct {
 	// Owner is the caller's own view of the job.
 	Owner any
 
-	state   atomic.Int32
-	renewed time.Time     // when the lock was set or last renewed, by the monotonic clock
-	since   time.Duration // when the handler began, or the job began to wait for capacity; with prefetch only
-	ended   bool          // the handler has returned, or will not be called
-
-	prev, next *Job // in the list of held jobs
-	listed     bool
+	state      atomic.Int32
+	ended      bool          // the handler has returned, or will not be called
+	listed     bool          // it is in the list of held jobs
+	prev, next *Job          // in that list
+	renewed    time.Time     // when the lock was set or last renewed, by the monotonic clock
+	since      time.Duration // when the handler began, or the job began to wait for capacity; with prefetch only
 }
 
 // States of a job.

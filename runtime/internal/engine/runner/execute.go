@@ -58,16 +58,16 @@ func (r *Runner) call(j *Job) ([]byte, error) {
 		return nil, Unrecoverable(err)
 	}
 	if t := j.Policy.Timeout; t > 0 {
-		limited, cancel := context.WithTimeoutCause(j.ctx, t, ErrTimeout)
-		j.timed = cancel // called by Decide: the cause counts
-		j.ctx = limited
+		limited, cancel := context.WithTimeoutCause(&j.own, t, ErrTimeout)
+		j.timeout = &deadline{limited, cancel} // cancelled by Decide: the cause counts
 	}
 	r.Observer.Active(j)
-	value, err := r.Program.Handle(j.ctx, j)
+	ctx := j.handlerContext()
+	value, err := r.Program.Handle(ctx, j)
 	if err == nil {
 		return value, nil
 	}
-	if problem := r.Hold(context.WithoutCancel(j.ctx), j, err); problem != nil {
+	if problem := r.Hold(context.WithoutCancel(ctx), j, err); problem != nil {
 		r.Report(fmt.Errorf("bullmq: rate limit of queue %q: %w", r.Queue, problem))
 	}
 	return nil, err
@@ -109,15 +109,8 @@ func (r *Runner) refuse(j *Job) error {
 
 // Decide decides what becomes of a job whose handler has ended.
 func (r *Runner) Decide(j *Job, value []byte, err error) storage.Settlement {
-	cause := j.own.cause()
-	if j.ctx != &j.own {
-		cause = context.Cause(j.ctx)
-	}
-	if j.timed != nil {
-		j.timed()
-	}
 	return decide(&ending{
-		job: j, value: value, err: err, cause: cause, now: r.Now(), maxStarts: r.MaxStarts, setBack: r.SetBack,
-		delay: r.Program.RetryDelay,
+		job: j, value: value, err: err, cause: j.ended(), now: r.Now(), maxStarts: r.MaxStarts, setBack: r.SetBack,
+		delay: r.delay,
 	})
 }

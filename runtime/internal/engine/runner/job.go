@@ -23,9 +23,32 @@ type Job struct {
 	// it ends the goroutine, the work of the handler is done and is not repeated.
 	Encoding atomic.Bool
 
-	ctx   context.Context // what the handler gets: own, or one made from it
-	own   jobContext
-	timed context.CancelFunc // ends the job's timeout; nil: it has none
+	own     jobContext
+	timeout *deadline // of this run; nil: it has none
+}
+
+// deadline is the context of a handler that must return in time.
+type deadline struct {
+	context.Context
+	cancel context.CancelFunc
+}
+
+// handlerContext returns what the handler gets.
+func (j *Job) handlerContext() context.Context {
+	if j.timeout != nil {
+		return j.timeout
+	}
+	return &j.own
+}
+
+// ended returns why the handler's context ended, or nil. A deadline is given up.
+func (j *Job) ended() error {
+	if j.timeout == nil {
+		return j.own.cause()
+	}
+	cause := context.Cause(j.timeout)
+	j.timeout.cancel()
+	return cause
 }
 
 // Policy is what the options of a job say about running it.
@@ -42,9 +65,6 @@ type Policy struct {
 
 // of returns the runner's view of a job of the ledger.
 func of(j *ledger.Job) *Job { return j.Owner.(*Job) } //nolint:forcetypeassert // AdoptOne makes all of them
-
-// End ends the context of the handler, with a cause.
-func (j *Job) End(cause error) { j.own.end(cause) }
 
 // Usable returns ErrLockLost for a job that is not this worker's any more.
 func (j *Job) Usable(queue string) error {

@@ -68,12 +68,13 @@ type Config struct {
 // Runner runs the jobs of one worker.
 type Runner struct {
 	Config
-	ctx       context.Context // of all handlers; set by Begin
+	ctx       context.Context                          // of all handlers; set by Begin
+	delay     func(*Job, error) (time.Duration, error) // Program.RetryDelay, made once
 	childless childless
 }
 
 // New returns a runner. Its handlers have no context until Begin.
-func New(c Config) *Runner { return &Runner{Config: c} }
+func New(c Config) *Runner { return &Runner{Config: c, delay: c.Program.RetryDelay} }
 
 // Begin sets the context of all handlers. It is called before the first job is
 // taken.
@@ -91,6 +92,6 @@ func (r *Runner) Adopt(records []*storage.Record, token string, taken time.Time,
 func (r *Runner) AdoptOne(record *storage.Record, token string, taken time.Time) *Job {
 	j := r.Program.NewJob(record)
 	j.Begin(record, token, taken, j)
-	j.own.job, j.own.parent, j.ctx = j, r.ctx, &j.own
+	j.own.job, j.own.parent = j, r.ctx
 	return j
 }
