@@ -229,7 +229,7 @@ func TestEnsureTellsWhatIsRefused(t *testing.T) {
 		require.NoError(t, rdb.HSet(k.ctx, "bull:greetings:"+id, "name", "greet", "data", "{}", "opts", "{}").Err())
 	}
 	err := NewScheduleSet(owner, k.declare("taken", hourly, "x"), k.declare("free", hourly, "x")).Ensure(k.ctx, k.client)
-	require.ErrorContains(t, err, `scheduler "taken"`)
+	require.ErrorContains(t, err, `schedule "taken"`)
 	require.NotContains(t, err.Error(), "free")
 	require.Equal(t, []string{"free"}, k.ids(), "the others are stored all the same")
 }
