@@ -44,10 +44,23 @@ func (p *Pattern) nextElapsed(t int64, zone *time.Location) (int64, bool) {
 }
 
 // nextListed is for patterns that list hours: each time on the wall is one
-// time, or none.
+// time, also one that a gap of the clock leaves out, which moves behind the gap.
 func (p *Pattern) nextListed(t int64, zone *time.Location) (int64, bool) {
+	limit := t + 400*366*daySeconds
+	at, ok := p.nextShown(t, limit, zone)
+	if ok {
+		limit = at
+	}
+	if moved, ok := p.nextMoved(t, limit, zone); ok && moved < limit {
+		return moved, true
+	}
+	return at, ok
+}
+
+// nextShown is the next time after t that a clock on the wall shows.
+func (p *Pattern) nextShown(t, limit int64, zone *time.Location) (int64, bool) {
 	wall := t + stretchAt(t, zone).offset
-	for limit := wall + 400*366*daySeconds; wall < limit; {
+	for wall < limit {
 		var ok bool
 		if wall, ok = p.nextWall(wall); !ok {
 			return 0, false
@@ -59,16 +72,52 @@ func (p *Pattern) nextListed(t int64, zone *time.Location) (int64, bool) {
 	return 0, false
 }
 
+// nextMoved is the next time after t that stands for one in a gap. Gaps that
+// begin at the limit or later are not looked at.
+func (p *Pattern) nextMoved(t, limit int64, zone *time.Location) (int64, bool) {
+	for after := stretchAt(t, zone); after.start < limit; after = stretchAt(after.end, zone) {
+		if after.start > t-daySeconds {
+			if at, ok := p.movedOut(stretchAt(after.start-1, zone), after, t); ok {
+				return at, true
+			}
+		}
+		if after.end == far {
+			break
+		}
+	}
+	return 0, false
+}
+
+// movedOut is the first time after t that stands for one in the gap between two
+// stretches, if there is a gap.
+func (p *Pattern) movedOut(before, after stretch, t int64) (int64, bool) {
+	opens, closes := after.start+before.offset, after.start+after.offset
+	if isMidnight(floorDiv(opens, 3600) * 3600) { // peers leave out what is in such a gap
+		return 0, false
+	}
+	for wall := opens - 1; ; {
+		var ok bool
+		if wall, ok = p.nextWall(wall); !ok || wall >= closes {
+			return 0, false
+		}
+		if at := afterGap(wall, before, after); at > t {
+			return at, true
+		}
+	}
+}
+
 // skipsFirst reports whether a time on the wall that stretch s has, and that
 // comes again after its end, is left out this time: the clock is put back to
-// midnight, and peers, unless they come to that day hour by hour or month by
-// month, begin it at its second midnight.
+// midnight, and peers begin that day at its second midnight. They begin it at
+// the first one if they come to that day hour by hour, month by month, or from
+// a day before the last.
 func (p *Pattern) skipsFirst(wall, t int64, s stretch, zone *time.Location) bool {
 	if s.end == far {
 		return false
 	}
 	from, back := t+s.offset, s.end+stretchAt(s.end, zone).offset
-	if back >= s.end+s.offset || !isMidnight(back) || wall < back || from >= back {
+	again := s.end + s.offset - back // how long the clock shows the same again
+	if again <= 0 || !isMidnight(back) || wall < back || from >= back {
 		return false
 	}
 	year, month, day := time.Unix(back-1, 0).UTC().Date()
@@ -77,7 +126,7 @@ func (p *Pattern) skipsFirst(wall, t int64, s stretch, zone *time.Location) bool
 		y, m, _ := time.Unix(from, 0).UTC().Date()
 		return y == year && m == month
 	case !p.daysOf(year, int(month)).has(day):
-		return true
+		return from >= back-daySeconds+again
 	}
 	return !p.everyHour() && !(from >= back-60*60 && p.hour.has(23))
 }

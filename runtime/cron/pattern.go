@@ -20,10 +20,10 @@
 // these names, at midnight or at minute 0, and so do @annually, @weekdays,
 // @weekends, @minutely and @secondly, which 5.x peers do not know.
 //
-// A pattern that lists hours runs once for each of them: where clocks are put
-// forward, in the first hour after the gap, and where they are put back, the
-// first time. One whose hour is * runs whenever real time has gone on by its
-// step. Where the gap is at midnight, what was to run in it is left out.
+// A pattern that lists hours runs at each time of them once. Where clocks are put
+// forward, all times in the gap move into the first hour after it. Where clocks
+// are put back, the first time counts. A pattern whose hour is * follows real
+// time. If a gap begins at midnight, its times are left out.
 package cron
 
 import (

@@ -95,18 +95,16 @@ func stretchAt(t int64, zone *time.Location) stretch {
 
 // instant is the time after t at which a clock on the wall shows what is given.
 // If it does so twice, it is the first one, unless t is between them or the
-// pattern skips it. In a gap it is the same minute of the first hour after it;
-// nothing is, when the gap is at midnight.
+// pattern skips it. Without a time, the clock never shows it: it is in a gap.
 func (p *Pattern) instant(wall, t int64, zone *time.Location) (int64, bool) {
-	var before stretch
-	for from := wall - 2*daySeconds; ; from = before.end {
+	for from := wall - 2*daySeconds; ; {
 		s := stretchAt(from, zone)
 		at := wall - s.offset
 		switch {
 		case at >= s.end:
-			before = s
+			from = s.end
 		case at < s.start:
-			return afterGap(wall, before, s)
+			return 0, false
 		case t >= s.end || p.skipsFirst(wall, t, s, zone):
 			return wall - stretchAt(s.end, zone).offset, true
 		default:
@@ -115,17 +113,16 @@ func (p *Pattern) instant(wall, t int64, zone *time.Location) (int64, bool) {
 	}
 }
 
-func afterGap(wall int64, before, after stretch) (int64, bool) {
-	opens := after.start + before.offset
+// afterGap is the time that stands for one in the gap between two stretches:
+// the same minute of the first hour after it or, in a gap that ends within that
+// hour, as much later as the clock is put forward.
+func afterGap(wall int64, before, after stretch) int64 {
 	closes := after.start + after.offset
-	if isMidnight(opens) {
-		return 0, false
+	moved := floorDiv(closes, 3600)*3600 + wall - floorDiv(wall, 3600)*3600
+	if moved < closes {
+		moved = wall + after.offset - before.offset
 	}
-	shifted := floorDiv(closes, 3600)*3600 + wall - floorDiv(wall, 3600)*3600
-	if shifted < closes {
-		shifted = wall + closes - opens
-	}
-	return shifted - after.offset, true
+	return moved - after.offset
 }
 
 func isMidnight(wall int64) bool { return floorDiv(wall, daySeconds)*daySeconds == wall }
