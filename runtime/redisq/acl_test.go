@@ -97,3 +97,24 @@ func TestARevokedCommandLosesNoJob(t *testing.T) {
 		}
 	}
 }
+
+// A job whose attempt could not be counted is found stalled, and does not wait
+// as if the attempt had not been made.
+func TestARetryThatCannotBeCountedLeavesTheJobActive(t *testing.T) {
+	t.Parallel()
+	srv := testredis.Start(t)
+	admin := srv.Client(t)
+	ctx := t.Context()
+	s, err := New(admin)
+	require.NoError(t, err)
+	require.NoError(t, admin.HSet(ctx, "bull:q:1", "name", "n", "data", "{}", "opts", "{}", "timestamp", "1", "delay", "0", "priority", "0").Err())
+	require.NoError(t, admin.LPush(ctx, "bull:q:wait", "1").Err())
+	reply, err := s.Settle(ctx, "q", settleAt(1))
+	require.NoError(t, err)
+	require.Len(t, reply.Jobs, 1)
+	require.NoError(t, admin.Do(ctx, "acl", "setuser", "default", "-hincrby").Err())
+	_, err = s.Settle(ctx, "q", settleAt(0, settledAs(storage.RetryNow, "1")))
+	require.Error(t, err)
+	require.Equal(t, []string{"1"}, admin.LRange(ctx, "bull:q:active", 0, -1).Val())
+	require.Empty(t, admin.LRange(ctx, "bull:q:wait", 0, -1).Val())
+}

@@ -4,9 +4,9 @@
 -- Counts the attempt, and makes the job wait: behind the others, or first in line.
 function L.retry_now(b, id, first)
   local key = b .. id
+  L.count_up(key, 'atm') -- before it can be taken again: a stop in between would leave the attempt uncounted
   local paused, blocked = L.blocked(b)
   L.add_waiting(b, id, rc('HGET', key, 'priority'), first, paused, blocked)
-  L.count_up(key, 'atm')
   L.emit_capped(b, 'waiting', 'jobId', id, 'prev', 'active')
 end
 
