@@ -26,11 +26,12 @@ import (
 const module = "github.com/bullmq-gen/bullmq-gen"
 
 // raced are the packages, below the module's path, whose tests run much at once.
-var raced = []string{"/runtime", "/runtime/redisq", "/runtime/redisq/audit", "/runtime/bullmqtest", "/internal/testredis", "/example/app"}
+var raced = []string{"/runtime", "/runtime/redisq", "/runtime/redisq/audit", "/runtime/bullmqtest", "/internal/guard", "/internal/testredis", "/example/app"}
 
 // long are the packages that -short leaves out.
 var long = map[string]string{
 	"/interop":       "real Node peers",
+	"/interop/soak":  "a fleet of Go and Node programs under faults",
 	"/runtime/model": "random calls against a model",
 }
 

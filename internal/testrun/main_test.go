@@ -1,6 +1,9 @@
 package main
 
 import (
+	"maps"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -52,4 +55,14 @@ func TestOutputOfSeveralCommandsIsKeptApart(t *testing.T) {
 	require.Equal(t, "ok  \t"+module+"/b\t1.2s\t[1/3]\n"+
 		"--- FAIL: TestX (0.01s)\n    x_test.go:3: wrong\nFAIL\nFAIL\t"+module+"/a\t0.2s\t[2/3]\nwarning", got.String())
 	require.Equal(t, "FAIL: 1 of 3 packages failed: a; 1m0s", r.summary(false, nil, time.Minute))
+}
+
+// A name in the lists that no package has would leave nothing out.
+func TestEveryPackageOfTheListsExists(t *testing.T) {
+	t.Parallel()
+	for _, name := range append(slices.Collect(maps.Keys(long)), raced...) {
+		found, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(name), "*_test.go"))
+		require.NoError(t, err)
+		require.NotEmpty(t, found, name)
+	}
 }
