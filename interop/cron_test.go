@@ -263,19 +263,18 @@ func (g cronGenerator) from(t *testing.T, zone string) (int64, *change) {
 	loc, err := cron.LoadZone(zone)
 	require.NoError(t, err)
 	at := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(g.Int64N(int64(40 * 365 * 24 * time.Hour))))
-	near := changes(loc, at, at.AddDate(3, 0, 0))
-	if len(near) == 0 || g.IntN(5) == 0 {
-		return at.Truncate(time.Minute).UnixMilli(), nil
+	var near *change
+	if found := changes(loc, at, at.AddDate(3, 0, 0)); len(found) > 0 && g.IntN(5) > 0 {
+		near = &found[0]
+		at = time.Unix(near.at, 0).Add(time.Duration(g.IntN(30)-26) * time.Hour / 2).Add(-time.Duration(g.IntN(7200)) * time.Second)
 	}
-	c := &near[0]
-	at = time.Unix(c.at, 0).Add(time.Duration(g.IntN(30)-26) * time.Hour / 2).Add(-time.Duration(g.IntN(7200)) * time.Second)
-	if g.IntN(3) == 0 {
+	if near == nil || g.IntN(3) == 0 {
 		at = at.Truncate(time.Minute)
 	}
-	if past := at.Unix() - c.at; past >= 0 && past < 3600 {
+	for _, c := range changes(loc, at.Add(-time.Hour), at.Add(time.Second)) {
 		at = time.Unix(c.at-1, 0)
 	}
-	return at.UnixMilli(), c
+	return at.UnixMilli(), near
 }
 
 // at is a pattern of times at a change of the clock, and around it.

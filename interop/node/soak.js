@@ -5,6 +5,9 @@
 //   node soak.js LIBRARY URL ROLE NAME JOURNAL COUNT LOCK
 'use strict';
 
+let stop = () => process.exit(0);
+process.on('SIGTERM', () => stop());
+
 const fs = require('fs');
 const IORedis = require('ioredis');
 
@@ -14,6 +17,7 @@ const Redis = IORedis.default || IORedis;
 
 const file = fs.openSync(path, 'a');
 const write = event => fs.writeSync(file, JSON.stringify({ t: Date.now(), p: name, ...event }) + '\n');
+fs.writeFileSync(path + '.up', ''); // signals are heard from now on
 const sleep = ms => new Promise(resolve => setTimeout(resolve, ms));
 const random = n => Math.floor(Math.random() * n);
 const connect = () => {
@@ -44,7 +48,8 @@ async function handle(job) {
 }
 
 async function work() {
-  const options = concurrency => ({
+  const options = (concurrency, limiter) => ({
+    ...(limiter && { limiter }),
     connection: connect(),
     concurrency,
     lockDuration: Number(lock),
@@ -55,15 +60,16 @@ async function work() {
     new Worker('soak-jobs', handle, options(20)),
     new Worker('soak-parents', handle, options(5)),
     new Worker('soak-ticks', handle, options(1)),
+    new Worker('soak-limited', handle, options(5, { max: 10, duration: 1000 })),
   ];
   workers.forEach(silent);
-  process.on('SIGTERM', async () => {
+  stop = async () => {
     const late = setTimeout(() => process.exit(3), 60000);
     await Promise.all(workers.map(w => w.close()));
     clearTimeout(late);
     write({ e: 'bye' });
     process.exit(0);
-  });
+  };
 }
 
 function payload(key) {
@@ -86,12 +92,17 @@ function options(key) {
 
 // attempt adds jobs; with again, until that is done: each has an id. A flow is
 // tried once, since the library adds children of a root that exists already.
-async function attempt(jobs, again, add) {
+// When the server has forgotten its scripts, the library reports as added what
+// it did not store: `stored` looks for each job before it counts as acknowledged.
+async function attempt(jobs, again, add, stored) {
   do {
     jobs.forEach(({ key, fails, value }) => write({ e: 'try', k: key, f: fails, n: value }));
     try {
       await add();
-      jobs.forEach(({ key }) => write({ e: 'ok', k: key }));
+      for (const { key } of jobs) {
+        const there = !stored || await stored(key);
+        write({ e: there ? 'ok' : 'missing', k: key });
+      }
       return;
     } catch (err) {
       jobs.forEach(({ key }) => write({ e: 'unsure', k: key, x: String(err.message) }));
@@ -103,8 +114,10 @@ async function attempt(jobs, again, add) {
 async function produce() {
   const connection = connect();
   const queue = new Queue('soak-jobs', { connection });
+  const parents = new Queue('soak-parents', { connection });
   const flows = new FlowProducer({ connection });
-  [queue, flows].forEach(silent);
+  [queue, parents, flows].forEach(silent);
+  const stored = async key => await queue.getJob(key) || await parents.getJob(key);
   for (let n = 0; n < Number(count); ) {
     const key = `${name}-${n}`;
     const kind = random(8);
@@ -115,11 +128,11 @@ async function produce() {
         name: 'parent', queueName: 'soak-parents', data: root, opts: { attempts: 3, jobId: key },
         children: parts.map(data => ({ name: 'job', queueName: 'soak-jobs', data, opts: { attempts: 3, jobId: data.key, failParentOnFailure: true } })),
       };
-      await attempt([root, ...parts], false, () => flows.add(flow));
+      await attempt([root, ...parts], false, () => flows.add(flow), stored);
       n += 1 + parts.length;
     } else if (kind === 1) {
       const jobs = Array.from({ length: 1 + random(30) }, (_, i) => payload(`${key}-${i}`));
-      await attempt(jobs, true, () => queue.addBulk(jobs.map(data => ({ name: 'job', data, opts: options(data.key) }))));
+      await attempt(jobs, true, () => queue.addBulk(jobs.map(data => ({ name: 'job', data, opts: options(data.key) }))), stored);
       n += jobs.length;
     } else {
       const job = payload(key);

@@ -18,7 +18,7 @@ var faults = map[string]func(f *fleet, workers []*member){
 	},
 	"restart of a worker": func(f *fleet, workers []*member) {
 		m := f.any(workers)
-		require.NoError(f, m.cmd.Process.Signal(syscall.SIGTERM))
+		f.terminate(m)
 		<-m.ended
 		f.start(m)
 	},
@@ -60,8 +60,10 @@ var faults = map[string]func(f *fleet, workers []*member){
 		f.pass(500 * time.Millisecond)
 		f.do("config", "set", "min-replicas-to-write", "0")
 	},
+	// Only Go programs lose it: Node's scripts stop half-way under it, and lose jobs.
 	"a revoked right": func(f *fleet, _ []*member) {
 		command := []string{"zpopmin", "lrem", "hset", "xadd", "zadd", "lpush", "rpush", "del", "incr", "hincrby", "set"}[f.random.IntN(11)]
+		f.mark("is of", command)
 		f.do("acl", "setuser", "default", "-"+command)
 		f.pass(400 * time.Millisecond)
 		f.do("acl", "setuser", "default", "+"+command)
@@ -92,17 +94,20 @@ func (f *fleet) disturb(producers, workers []*member) {
 	for name := range faults {
 		names = append(names, name)
 	}
-	if setting("BULLMQ_SOAK_JOBS", 0) == 0 { // the short form: a denied command has tests of its own
-		names = slices.DeleteFunc(names, func(name string) bool { return name == "a revoked right" })
-	}
 	slices.Sort(names)
 	f.random.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 	for n := 0; n < len(names) || f.adding(producers); n++ {
 		name := names[n%len(names)]
+		f.mark("begins", name)
 		faults[name](f, workers)
+		f.mark("is over", name)
 		f.faults[name]++
 		f.pass(time.Duration(f.random.IntN(400)) * time.Millisecond)
 	}
+}
+
+func (f *fleet) mark(event, fault string) {
+	f.timeline = append(f.timeline, line{Time: time.Now().UnixMilli(), Who: "fault", Event: event, Text: fault})
 }
 
 // adding reports whether some producer has jobs to add.

@@ -12,8 +12,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
-	"sync"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -31,6 +32,12 @@ import (
 // lock is the lock duration of all workers: short, so that frozen processes
 // lose their jobs within seconds.
 const lock = 3 * time.Second
+
+// queues are the queues whose jobs are accounted for.
+var queues = [...]string{"soak-jobs", "soak-parents", "soak-limited", "soak-grouped"}
+
+// nodeUser is the user as which Node programs connect; Go programs are the default one.
+const nodeUser = "node"
 
 // patience is how long the fleet may take to finish when all faults are over:
 // the clocks of some workers are minutes ahead, and so are the times to which
@@ -57,9 +64,10 @@ type fleet struct {
 	rdb    *redis.Client // past the link
 	queue  func(name string) *bullmq.Queue
 
-	mu      sync.Mutex
-	members []*member
-	faults  map[string]int
+	members  []*member
+	faults   map[string]int
+	timeline []line // when each fault began and ended
+	own      []line // what the test itself added
 }
 
 // member is a place in the fleet. Its process may be started many times.
@@ -72,6 +80,7 @@ type member struct {
 
 	cmd    *exec.Cmd
 	ended  chan error
+	up     func() bool // hears signals
 	starts int
 }
 
@@ -93,6 +102,7 @@ func TestEveryJobOfAMixedFleetIsAccountedForUnderFaults(t *testing.T) {
 		{name: "node5worker", role: "work", library: interop.Node5.Package()},
 	}
 	f.schedule()
+	f.addLimited(total)
 	for _, m := range append(producers, workers...) {
 		f.start(m)
 	}
@@ -114,7 +124,8 @@ func TestEveryJobOfAMixedFleetIsAccountedForUnderFaults(t *testing.T) {
 func newFleet(t *testing.T, seed uint64) *fleet {
 	f := &fleet{
 		T: t, ctx: t.Context(), random: rand.New(rand.NewPCG(seed, 2)), dir: t.TempDir(), //nolint:gosec // a test
-		server: testredis.Start(t, testredis.AppendOnly(), testredis.Args("--maxmemory-policy", "noeviction")),
+		server: testredis.Start(t, testredis.AppendOnly(), testredis.Args("--maxmemory-policy", "noeviction"),
+			testredis.Args("--user", nodeUser, "on", "nopass", "~*", "&*", "+@all")),
 		faults: map[string]int{},
 	}
 	f.link = testredis.Proxy(t, f.server.Addr())
@@ -148,10 +159,12 @@ func (f *fleet) start(m *member) {
 		cmd = exec.Command(f.goPath, "-role", m.role, "-name", m.name, "-redis", f.link.URL(), "-journal", journal,
 			"-count", strconv.Itoa(m.count), "-lock", lock.String(), "-skew", m.skew.String())
 	} else {
-		cmd = exec.Command("node", "soak.js", m.library, f.link.URL(), m.role, m.name, journal,
+		cmd = exec.Command("node", "soak.js", m.library, "redis://"+nodeUser+":any@"+f.link.Addr(), m.role, m.name, journal,
 			strconv.Itoa(m.count), strconv.FormatInt(lock.Milliseconds(), 10))
 		cmd.Dir = filepath.Join("..", "node")
 	}
+	up := journal + ".up"
+	_ = os.Remove(up)
 	_, err := cmd.StdinPipe() // closed when this process ends, however it does: then the member ends too
 	require.NoError(f, err)
 	errors, err := os.OpenFile(filepath.Join(f.dir, m.name+".err"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -161,8 +174,7 @@ func (f *fleet) start(m *member) {
 	_ = errors.Close()
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	m.up = func() bool { _, err := os.Stat(up); return err == nil }
 	if m.starts++; m.starts == 1 {
 		f.members = append(f.members, m)
 	}
@@ -184,8 +196,15 @@ func (f *fleet) awaitEnd(m *member) {
 // leave asks a worker to end, as a deployment does, and waits for that.
 func (f *fleet) leave(m *member) {
 	f.Helper()
-	require.NoError(f, m.cmd.Process.Signal(syscall.SIGTERM))
+	f.terminate(m)
 	f.awaitEnd(m)
+}
+
+// terminate asks a process to end, once it hears signals.
+func (f *fleet) terminate(m *member) {
+	f.Helper()
+	f.poll(m.name+" hears signals", m.up)
+	require.NoError(f, m.cmd.Process.Signal(syscall.SIGTERM))
 }
 
 func (f *fleet) stderr(m *member) string {
@@ -202,34 +221,73 @@ func (f *fleet) poll(what string, ask func() bool) {
 	for !ask() {
 		if time.Now().After(deadline) {
 			counts := ""
-			for _, q := range []string{"soak-jobs", "soak-parents", "soak-ticks"} {
+			for _, q := range append(queues[:], "soak-ticks") {
 				c, err := f.queue(q).Counts(f.ctx)
 				counts += fmt.Sprintln(q, c, err)
 			}
 			report, err := audit.Run(f.ctx, f.rdb)
-			require.Fail(f, "it did not happen: "+what, "%s%v %v\nfaults: %v", counts, report.Findings, err, f.faults)
+			require.Fail(f, "it did not happen: "+what, "%s%v %v\n%s\nfaults: %v", counts, report.Findings, err, f.unfinished(), f.faults)
 		}
 		<-tick.C
 	}
+}
+
+// unfinished is the history of the first jobs that are acknowledged and not finished.
+func (f *fleet) unfinished() string {
+	var b strings.Builder
+	n := 0
+	for _, a := range f.read().accounts {
+		if a.Acknowledged && len(a.Stored) == 0 && n < 10 {
+			n++
+			b.WriteString(a.Key + "\n" + a.history(f.timeline))
+		}
+	}
+	return b.String()
 }
 
 // settle waits until no job is left to do.
 func (f *fleet) settle() {
 	f.Helper()
 	f.poll("all jobs are finished", func() bool {
-		for _, name := range []string{"soak-jobs", "soak-parents"} {
+		left, waiting := 0, 0
+		for _, name := range queues {
 			counts, err := f.queue(name).Counts(f.ctx)
 			if err != nil {
 				return false
 			}
 			for state, n := range counts {
-				if n > 0 && state != bullmq.StateCompleted && state != bullmq.StateFailed {
-					return false
+				switch state {
+				case bullmq.StateCompleted, bullmq.StateFailed:
+				case bullmq.StateWaitingChildren:
+					waiting += n
+				default:
+					left += n
 				}
 			}
 		}
-		return true
+		if left == 0 && waiting > 0 {
+			f.releaseParentsOfNode()
+		}
+		return left+waiting == 0
 	})
+}
+
+// releaseParentsOfNode lets the audit release parents that wait for children
+// which a Node producer reported as added, and which were never stored.
+func (f *fleet) releaseParentsOfNode() {
+	f.Helper()
+	jobs, err := f.queue("soak-parents").Jobs(f.ctx, bullmq.StateWaitingChildren, 0, -1)
+	require.NoError(f, err)
+	b := f.read()
+	for _, j := range jobs {
+		a := b.account(keyOf(f, j.Data))
+		a.Stored = []stored{{"soak-parents", j}}
+		if !slices.ContainsFunc(a.children(b), func(child *account) bool { return child.Missing }) {
+			return
+		}
+	}
+	_, err = audit.Run(f.ctx, f.rdb, audit.Queues("soak-parents"), audit.Repair())
+	require.NoError(f, err)
 }
 
 // schedule stores a schedule whose jobs must never stop.

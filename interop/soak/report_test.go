@@ -59,6 +59,9 @@ func (g *figures) table(faults map[string]int) string {
 		{"jobs completed, with the right result", g.Completed},
 		{"jobs failed, as they should", g.Failed},
 		{"findings of the audit afterwards", 0},
+		{"by Node alone: jobs reported as added, and not stored", g.NodeMissing},
+		{"by Node alone: jobs run again because a refused completion counts as a failure", g.NodeRepeats},
+		{"by Node alone: jobs failed for that reason", g.NodeFailed},
 	} {
 		fmt.Fprintf(&b, "| %s | %d |\n", row.name, row.n)
 	}

@@ -22,6 +22,9 @@ type figures struct {
 	Runs, Again int
 	Completed   int
 	Failed      int
+	// What Node did: jobs that it reported as added and did not store, runs that it
+	// ended and repeated, jobs that it failed although their handlers had returned.
+	NodeMissing, NodeRepeats, NodeFailed int
 }
 
 // verify checks that every job is accounted for.
@@ -37,7 +40,7 @@ func (f *fleet) verify(b *book) figures {
 			continue // of the schedule
 		}
 		if problem := a.check(&out, b); problem != "" {
-			wrong = append(wrong, fmt.Sprintf("%s: %s: %+v", a.Key, problem, *a))
+			wrong = append(wrong, fmt.Sprintf("%s: %s\n%s", a.Key, problem, a.history(f.timeline)))
 		}
 	}
 	slices.Sort(wrong)
@@ -45,6 +48,7 @@ func (f *fleet) verify(b *book) figures {
 	for name, n := range b.leaks {
 		require.LessOrEqual(f, n, 0, "goroutines that %s left", name)
 	}
+	f.verifyLimits(b)
 	report, err := audit.Run(f.ctx, f.rdb)
 	require.NoError(f, err)
 	require.Empty(f, report.Findings)
@@ -61,6 +65,11 @@ func (a *account) check(out *figures, b *book) string {
 		out.Acknowledged++
 		if len(a.Stored) != 1 {
 			return fmt.Sprintf("acknowledged, and stored %d times", len(a.Stored))
+		}
+	case a.Missing:
+		out.NodeMissing++
+		if len(a.Stored) != 0 {
+			return "was not there after it was added, and is stored"
 		}
 	case a.Unsure:
 		out.Uncertain++
@@ -87,15 +96,21 @@ func (a *account) checkEnd(out *figures, b *book) string {
 	r := a.Stored[0].Record
 	attempts := max(1, attemptsOf(r.Opts))
 	again := a.Runs - min(a.Fails+1, attempts)
+	repeats := a.nodeRepeats(b)
 	out.Again += max(0, again)
-	if again > r.StalledCount+a.Cuts {
-		return fmt.Sprintf("ran %d times more than asked for: %d stalls, %d cuts", again, r.StalledCount, a.Cuts)
+	out.NodeRepeats += max(0, min(repeats, again-r.StalledCount-a.Cuts))
+	if again > r.StalledCount+a.Cuts+repeats {
+		return fmt.Sprintf("ran %d times more than asked for: %d stalls, %d cuts, %d repeated by Node", again, r.StalledCount, a.Cuts, repeats)
 	}
 	if a.Fails >= attempts {
 		out.Failed++
 		if r.FailedReason != "fails on purpose" {
 			return "should have failed on purpose, and its reason is " + r.FailedReason
 		}
+		return ""
+	}
+	if len(r.ReturnValue) == 0 && a.failedByNode(b) {
+		out.NodeFailed++
 		return ""
 	}
 	out.Completed++
@@ -114,19 +129,44 @@ func (a *account) checkEnd(out *figures, b *book) string {
 	return ""
 }
 
-// result is what the job must have returned: for a parent the sum over its children.
-func (a *account) result(b *book) int {
-	sum := 2 * a.Value
-	if a.Stored[0].Queue != "soak-parents" {
-		return sum
+// failedByNode reports whether a Node worker has failed the job, or a child of
+// it, although the handler returned.
+func (a *account) failedByNode(b *book) bool {
+	if a.endedOnNode(b) {
+		return true
 	}
+	for _, child := range a.children(b) {
+		if len(child.Stored) == 1 && len(child.Stored[0].Record.ReturnValue) == 0 && child.failedByNode(b) {
+			return true
+		}
+	}
+	return false
+}
+
+// children returns the jobs below a parent.
+func (a *account) children(b *book) []*account {
+	if a.Stored[0].Queue != "soak-parents" {
+		return nil
+	}
+	var out []*account
 	for i := 0; ; i++ {
 		child := b.accounts[fmt.Sprintf("%s-%d", a.Key, i)]
 		if child == nil {
-			return sum
+			return out
 		}
-		sum += 2 * child.Value
+		out = append(out, child)
 	}
+}
+
+// result is what the job must have returned: for a parent the sum over its children.
+func (a *account) result(b *book) int {
+	sum := 2 * a.Value
+	for _, child := range a.children(b) {
+		if !child.Missing {
+			sum += 2 * child.Value
+		}
+	}
+	return sum
 }
 
 func attemptsOf(opts []byte) int {

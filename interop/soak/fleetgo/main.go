@@ -29,6 +29,7 @@ type Work struct {
 	Fails  int    `json:"fails"` // the attempts that fail
 	Value  int    `json:"value"`
 	Millis int    `json:"millis"` // how long the handler takes
+	Group  string `json:"group,omitempty"`
 }
 
 // Doubled is the result: twice the value, and for parents the sum of their
@@ -41,10 +42,15 @@ var (
 	jobs    = &bullmq.QueueSpec{Name: "soak-jobs", Tasks: []string{"job"}}
 	parents = &bullmq.QueueSpec{Name: "soak-parents", Tasks: []string{"parent"}}
 	ticks   = &bullmq.QueueSpec{Name: "soak-ticks", Tasks: []string{"tick"}}
+	// The test checks these limits. Node workers have the first one too.
+	limited = &bullmq.QueueSpec{Name: "soak-limited", Tasks: []string{"limited"}, Limit: bullmq.RateLimit{Max: 10, Per: time.Second}}
+	grouped = &bullmq.QueueSpec{Name: "soak-grouped", Tasks: []string{"grouped"}}
 
-	jobTask    = bullmq.NewTask[Work, Doubled](bullmq.Spec{Queue: jobs, Name: "job"}, nil)
-	tickTask   = bullmq.NewTask[Work, Doubled](bullmq.Spec{Queue: ticks, Name: "tick"}, nil)
-	parentTask = bullmq.NewTask[Work, Doubled](bullmq.Spec{Queue: parents, Name: "parent", Slots: []bullmq.SlotSpec{
+	jobTask     = bullmq.NewTask[Work, Doubled](bullmq.Spec{Queue: jobs, Name: "job"}, nil)
+	tickTask    = bullmq.NewTask[Work, Doubled](bullmq.Spec{Queue: ticks, Name: "tick"}, nil)
+	limitedTask = bullmq.NewTask[Work, Doubled](bullmq.Spec{Queue: limited, Name: "limited"}, nil)
+	groupedTask = bullmq.NewTask[Work, Doubled](bullmq.Spec{Queue: grouped, Name: "grouped"}, nil)
+	parentTask  = bullmq.NewTask[Work, Doubled](bullmq.Spec{Queue: parents, Name: "parent", Slots: []bullmq.SlotSpec{
 		{Name: "parts", Kind: bullmq.SlotMany, Queue: "soak-jobs", Job: "job", OnFail: bullmq.OnFailFail},
 	}}, nil)
 )
@@ -88,6 +94,9 @@ func (m *member) run(path string) error {
 		return err
 	}
 	m.journal = j
+	if err := os.WriteFile(path+".up", nil, 0o600); err != nil { // signals are heard from now on
+		return err
+	}
 	before := runtime.NumGoroutine()
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	store, err := redisq.Open(m.url, redisq.Logger(log))
@@ -123,9 +132,9 @@ func (m *member) work(ctx context.Context) error {
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	var errs error
-	start := func(q *bullmq.QueueSpec, n int, register func(*bullmq.Worker)) {
-		w, err := bullmq.NewWorker(m.client, q, bullmq.Concurrency(n), bullmq.LockDuration(m.lock),
-			bullmq.StalledCheck(m.lock, 10_000), bullmq.GracePeriod(2*time.Second))
+	start := func(q *bullmq.QueueSpec, n int, register func(*bullmq.Worker), opts ...bullmq.WorkerOption) {
+		w, err := bullmq.NewWorker(m.client, q, append(opts, bullmq.Concurrency(n), bullmq.LockDuration(m.lock),
+			bullmq.StalledCheck(m.lock, 10_000), bullmq.GracePeriod(2*time.Second))...)
 		if err == nil {
 			register(w)
 			wg.Go(func() {
@@ -140,6 +149,8 @@ func (m *member) work(ctx context.Context) error {
 	}
 	start(jobs, 20, func(w *bullmq.Worker) { jobTask.Handle(w, m.handle) })
 	start(ticks, 1, func(w *bullmq.Worker) { tickTask.Handle(w, m.handle) })
+	start(limited, 5, func(w *bullmq.Worker) { limitedTask.Handle(w, m.handle) })
+	start(grouped, 5, func(w *bullmq.Worker) { groupedTask.Handle(w, m.handle) }, bullmq.GroupLimit(5, time.Second, groupOf))
 	start(parents, 5, func(w *bullmq.Worker) {
 		bullmq.HandleFlow(parentTask, w, func(c *bullmq.ChildSet) (parts []Doubled, err error) {
 			err = bullmq.ReadMany(c, "parts", &parts)
@@ -154,6 +165,15 @@ func (m *member) work(ctx context.Context) error {
 	})
 	wg.Wait()
 	return errs
+}
+
+// groupOf returns the group of a job, which the payload has.
+func groupOf(job *bullmq.ActiveJob) string {
+	var w Work
+	if json.Unmarshal(job.Record().Data, &w) != nil {
+		return ""
+	}
+	return w.Group
 }
 
 // handle runs one job, and keeps account of it.
