@@ -1,5 +1,5 @@
-// Package diag collects what is to be said about a program's source, each
-// with the position of the text that it is about.
+// Package diag collects diagnostics about a program's source, with their
+// positions.
 package diag
 
 import (
@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Severity says whether a diagnostic stops the run.
+// Severity determines whether a diagnostic stops the run.
 type Severity uint8
 
 // An Error stops the run; a Warning does not.
@@ -20,25 +20,25 @@ const (
 	Warning
 )
 
-// Diagnostic is one thing that is to be said.
+// Diagnostic is one message about the source.
 type Diagnostic struct {
 	Pos      token.Position
 	Severity Severity
 	Message  string
-	// Old is text at Pos that New in its place would cure, when that much is
-	// known; both are "" otherwise.
+	// Old is the text at Pos that New should replace. Both are "" if there is no
+	// suggestion.
 	Old, New string
 }
 
 // List collects diagnostics. The zero value is ready for use.
 type List struct {
-	// Base is the folder to which the names of files are made relative.
+	// Base is the folder that file names are relative to.
 	Base string
 	all  []Diagnostic
 }
 
-// Errorf adds an error. The message says what is wrong and how to cure it.
-// Positions among the arguments are written with short names of files.
+// Errorf adds an error. The message says what is wrong and what to do. Positions
+// among the arguments are written with relative file names.
 func (l *List) Errorf(pos token.Position, format string, args ...any) {
 	l.add(pos, Error, format, args)
 }
@@ -48,8 +48,8 @@ func (l *List) Warnf(pos token.Position, format string, args ...any) {
 	l.add(pos, Warning, format, args)
 }
 
-// Suggest says that the last diagnostic is cured by new in place of old, which
-// stands at its position. It says nothing when new is "".
+// Suggest adds a suggestion to the last diagnostic: replace old, the text at its
+// position, with new. It does nothing if new is "".
 func (l *List) Suggest(old, new string) {
 	if new == "" {
 		return
