@@ -21,7 +21,7 @@ func (r *results) markdown() string {
 		capital(r.Mode), r.Date, r.Machine, r.Versions["redis"], r.Versions["bullmq"], r.Versions["node"], r.Versions["asynq"], river, r.Versions["go-redis"], r.Versions["go"])
 	b.WriteString("Each cell is the median of the rounds, with the least and the largest in brackets; ratios are taken within each round.\n\n")
 	r.values(&b)
-	b.WriteString("\nMicroseconds of Redis CPU a job (or flow), how many commands the server executed for one, and the longest single call of ours (0: below 1 ms):\n\n")
+	b.WriteString("\nMicroseconds of Redis CPU per job (or flow), commands that the server executed per job, and the longest single call of ours (0: below 1 ms):\n\n")
 	r.redis(&b)
 	return b.String()
 }

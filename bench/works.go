@@ -61,7 +61,7 @@ func works(full bool) []work {
 			jobs: map[string]int{"ours": 3000, "node": 600},
 		},
 		{
-			name: "flow-work", title: "flows of 1 + 10 added and worked, concurrency 50", unit: flowRate,
+			name: "flow-work", title: "flows of 1 + 10 added and processed, concurrency 50", unit: flowRate,
 			order: order{Op: "workFlows", Concurrency: 50, Size: 10, Children: 10}, jobs: map[string]int{"ours": 1500, "node": 400},
 		},
 		{
@@ -69,7 +69,7 @@ func works(full bool) []work {
 			jobs: map[string]int{"ours": 200, "node": 200, "asynq": 2, "limit": 200},
 		},
 		{
-			name: "memory", title: "resident memory, 200 slots, 100,000 jobs", unit: mebi, order: order{Op: "work", Concurrency: 200},
+			name: "memory", title: "resident memory, concurrency 200, 100,000 jobs", unit: mebi, order: order{Op: "work", Concurrency: 200},
 			jobs: map[string]int{"ours": 100000, "node": 100000, "asynq": 100000}, once: true,
 		},
 	}

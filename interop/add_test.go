@@ -9,10 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const adding = "Adding and working"
+const adding = "Adding and processing"
 
 var addFeatures = []feature{
-	{adding, "a job is added, worked, and its value awaited", addAndWork, nil},
+	{adding, "a job is added and processed, and its result is awaited", addAndWork, nil},
 	{adding, "results of every JSON kind", resultKinds, nil},
 	{adding, "many jobs in one call, first in first out", bulkInOrder, nil},
 	{adding, "delayed jobs", delayed, nil},

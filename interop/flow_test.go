@@ -12,7 +12,7 @@ import (
 const flows = "Parents and children"
 
 var flowFeatures = []feature{
-	{flows, "a flow added by one side, worked by the other", flowWorked, nil},
+	{flows, "a flow added by one side, processed by the other", flowWorked, nil},
 	{flows, "each policy for a child that fails (C001)", flowPolicies, nil},
 	{flows, "several flows in one call, read back by both sides", flowsReadBack, nil},
 	{flows, "a flow added again: its completed child counts as done (C033)", flowAgain, nil},

@@ -132,10 +132,10 @@ func features() []feature {
 
 const pageHead = `# Compatibility
 
-What programs of this module and programs with BullMQ for Node.js agree on when
-they share queues. Each line is a scenario that is played on live peers, with
-each release, in both directions: the side named first adds the jobs and
-operates the queue, the other one works it. "yes" is a scenario that passed.
+This page lists what programs of this module and programs with BullMQ for Node.js
+can do on the same queues. Each line is a scenario that a test runs with live peers
+of each release, in both directions: the side named first adds the jobs and operates
+the queue, and the other one processes them. "yes" means that the scenario passed.
 
 Every scenario is also played on a Redis Cluster of three masters, with the
 cluster client of ioredis in Node and that of go-redis here, below the prefix

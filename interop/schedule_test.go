@@ -17,9 +17,9 @@ import (
 const schedules = "Schedules"
 
 var scheduleFeatures = []feature{
-	{schedules, "an interval stored by one side, worked by the other: the next job is made when one is taken (C041)", intervalWorked, nil},
-	{schedules, "a pattern stored by one side, worked by the other (C041)", patternWorked, nil},
-	{schedules, "a limit, worked by both sides at once (C091)", limitShared, nil},
+	{schedules, "an interval stored by one side, processed by the other: the next job is added when one is taken (C041)", intervalWorked, nil},
+	{schedules, "a pattern stored by one side, processed by the other (C041)", patternWorked, nil},
+	{schedules, "a limit, processed by both sides at once (C091)", limitShared, nil},
 	{schedules, "an end that comes (C091)", endComes, nil},
 	{schedules, "handlers that fail, and are retried (C041, C097)", failuresIterate, nil},
 	{schedules, "read, listed and counted by both sides (C091)", schedulesRead, nil},
