@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/bullmq-gen/bullmq-gen/internal/model"
+	"github.com/bullmq-gen/bullmq-gen/internal/tstag"
 )
 
 // tsHelpers are the same in every file of declarations.
@@ -203,9 +204,9 @@ func (b *typescript) value(t *model.Type, quoted bool, indent string) (s string,
 	case actual.Is(model.RuntimePath, "Millis"):
 		return "number", false
 	case actual.SelfMade() || actual.Kind == model.Interface || actual.Is("encoding/json", "Number"):
-		return tsSelfMade(actual.Writer(), quoted), false
+		return tsSelfMade(actual.Writer(), quoted), actual.CanBeNil() && actual.Text() && !actual.JSON()
 	}
-	null = actual.Kind == model.Slice || actual.Kind == model.Map
+	null = actual.CanBeNil()
 	if actual.Name == "" || actual.Path == "" || quoted {
 		return b.structure(actual, quoted, indent), null
 	}
@@ -237,6 +238,8 @@ func tsSelfMade(t *model.Type, quoted bool) string {
 
 func (b *typescript) structure(t *model.Type, quoted bool, indent string) string {
 	switch {
+	case quoted && t.Kind == model.Bool:
+		return union([]string{"true", "false"})
 	case quoted, t.Kind == model.Slice && t.Bytes():
 		return "string"
 	case t.Kind == model.String:
@@ -273,10 +276,34 @@ func union(constants []string) string {
 }
 
 func list(elem string) string {
-	if strings.Contains(elem, " ") && !strings.HasPrefix(elem, "{") || strings.Contains(elem, "} |") {
+	if isUnion(elem) {
 		return "(" + elem + ")[]"
 	}
 	return elem + "[]"
+}
+
+// isUnion reports whether the type has a | outside of brackets, quotes and
+// comments.
+func isUnion(s string) bool {
+	depth, quoted := 0, false
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case strings.HasPrefix(s[i:], "/*"):
+			i += strings.Index(s[i:], "*/") + 1
+		case strings.IndexByte("([{<", c) >= 0:
+			depth++
+		case strings.IndexByte(")]}>", c) >= 0:
+			depth--
+		case c == '|' && depth == 0:
+			return true
+		}
+	}
+	return false
 }
 
 func (b *typescript) element(t *model.Type, indent string) string {
@@ -297,7 +324,7 @@ func (b *typescript) object(t *model.Type, indent string) string {
 	out.WriteString("{\n")
 	for _, m := range members {
 		f := m.Field()
-		s, null := f.TypeScript(), false
+		s, null := tagged(f)
 		if s == "" {
 			s, null = b.value(f.Type, m.Quoted, indent+"  ")
 		}
@@ -312,6 +339,17 @@ func (b *typescript) object(t *model.Type, indent string) string {
 	}
 	out.WriteString(indent + "}")
 	return out.String()
+}
+
+// tagged is the type that the field's tag tells, or "", and whether its value can
+// be null besides: nil is written as null unless the type writes itself.
+func tagged(f *model.Field) (s string, null bool) {
+	s = f.TypeScript()
+	null = s != "" && f.Type.CanBeNil() && !f.Type.OwnNull() && !tstag.TakesNull(s, 0)
+	if null && strings.ContainsAny(s, ">?") { // what follows => or a condition would take null in
+		s = "(" + s + ")"
+	}
+	return s, null
 }
 
 var tsIdentifier = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$]*$`)

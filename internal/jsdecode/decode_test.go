@@ -44,6 +44,9 @@ type readOrder struct {
 	Any   any                 `json:"any"`
 	Own   ownValue            `json:"own,omitzero"`
 	Owned []ownValue          `json:"owned" ts:"(string | null)[]"`
+	Outer []ownValue          `json:"outer" ts:"string[] | null"`
+	Self  ownMap              `json:"self" ts:"string"`
+	Maps  ownMap              `json:"maps"`
 	Null  nullValue           `json:"null,omitzero"`
 	Skip  chan int            `json:"-"`
 }
@@ -67,6 +70,11 @@ func (o *ownValue) UnmarshalJSON(text []byte) error {
 }
 
 var errOwn = errors.New("own trouble")
+
+// ownMap is a map that reads itself.
+type ownMap map[string]int
+
+func (*ownMap) UnmarshalJSON([]byte) error { return nil }
 
 // nullValue writes its zero value as null.
 type nullValue struct{ ownValue }
@@ -132,6 +140,8 @@ func TestAPayloadIsReadExactly(t *testing.T) {
 		`"text":"1.0"`:                                "at $.text: the string \"1.0\" does not fit int64,string",
 		`"text":null`:                                 "at $.text: null",
 		`"quote":"q"`:                                 "at $.quote: the string \"q\" does not fit string,string",
+		`"quote":"","text":"1"`:                       "at $.quote: the string \"\" does not fit string,string",
+		`"quote":"\"\\ud800\""`:                       "at $.quote: it has half of a surrogate pair",
 		`"raw":null,"any":null`:                       "",
 		`"raw":"\ud800"`:                              "",
 		`"any":{"a":["\ud83d\ude00","x\\ud800"]}`:     "",
@@ -142,6 +152,9 @@ func TestAPayloadIsReadExactly(t *testing.T) {
 		"\"raw\":\"\xff\"":                            "at $.raw: it is not valid UTF-8",
 		`"m":{"\ud800":{"name":"x"}}`:                 "the key: it has half of a surrogate pair",
 		`"own":"fine","owned":["a",null],"null":null`: "",
+		`"outer":null,"maps":null`:                    "",
+		`"outer":["a",null]`:                          "at $.outer[1]: null does not fit jsdecode.ownValue",
+		`"self":null`:                                 "at $.self: null does not fit jsdecode.ownMap",
 		`"own":null`:                                  "at $.own: null does not fit jsdecode.ownValue",
 		`"owned":["a","bad"]`:                         "at $.owned[1]: it does not fit jsdecode.ownValue: own trouble",
 		`"owned":["a","panic"]`:                       "at $.owned[1]: it does not fit jsdecode.ownValue: decoding panicked: boom",

@@ -61,7 +61,7 @@ func (c planner) object(t reflect.Type) object {
 		o.folded[fold(m.Name)] = true
 		o.members = append(o.members, planMember{
 			name:     m.Name,
-			plan:     c.tagged(f.Type, tagOf(f), m.Quoted),
+			plan:     c.tagged(f.Type, told{tag: strings.TrimSpace(f.Tag.Get("ts"))}, m.Quoted),
 			required: !m.OmitEmpty && !m.OmitZero && !m.BehindPointer && !takesNull(f.Type),
 		})
 	}

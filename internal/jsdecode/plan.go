@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"math/big"
 	"reflect"
-	"strings"
 	"sync"
 	"time"
 
@@ -59,6 +58,7 @@ var (
 	timeType            = reflect.TypeFor[time.Time]()
 	bigIntType          = reflect.TypeFor[big.Int]()
 	numberType          = reflect.TypeFor[json.Number]()
+	rawType             = reflect.TypeFor[json.RawMessage]()
 )
 
 // plans holds the plan of each reflect.Type that was decoded.
@@ -85,15 +85,21 @@ func (c planner) plan(t reflect.Type) *plan {
 	}
 	p := &plan{typ: t, size: -1}
 	c[t] = p
-	c.fill(p, nil)
+	c.fill(p, told{})
 	return p
 }
 
-// nullness is what the tag of a field says about null; nil: there is no tag.
-type nullness *bool
+// told is what the ts tag of a field says of null, for values that are so deep in
+// unnamed lists and maps.
+type told struct {
+	tag   string // "": there is none
+	depth int
+}
+
+func (a told) null() bool { return tstag.TakesNull(a.tag, a.depth) }
 
 // fill sets all of p but its type.
-func (c planner) fill(p *plan, tag nullness) {
+func (c planner) fill(p *plan, tag told) {
 	t := p.typ
 	p.null = takesNull(t)
 	switch {
@@ -105,7 +111,7 @@ func (c planner) fill(p *plan, tag nullness) {
 		p.kind = planInt
 	case reflect.PointerTo(t).Implements(unmarshalerType):
 		p.kind = planOwn
-		if !p.null {
+		if t != rawType {
 			p.null = ownNull(t, tag)
 		}
 	case reflect.PointerTo(t).Implements(textUnmarshalerType):
@@ -125,11 +131,14 @@ func takesNull(t reflect.Type) bool {
 }
 
 // ownNull reports whether null is a value of a type with an UnmarshalJSON of its
-// own, which most often ignores null. The field's tag decides; without one, the
-// type must write its zero value as null.
-func ownNull(t reflect.Type, tag nullness) bool {
-	if tag != nil {
-		return *tag
+// own, which most often ignores null. The field's tag decides; without one, its
+// values must be able to be nil, or the zero value must be written as null.
+func ownNull(t reflect.Type, tag told) bool {
+	if tag.tag != "" {
+		return tag.null()
+	}
+	if takesNull(t) {
+		return true
 	}
 	null := false
 	_ = guard.Call("MarshalJSON", func() error { // a zero value that cannot be written is not null
@@ -142,16 +151,19 @@ func ownNull(t reflect.Type, tag nullness) bool {
 
 // part is the plan of what t, which has no name, holds. The tag of a field counts
 // for the values in its unnamed pointers, lists and maps.
-func (c planner) part(t reflect.Type, tag nullness) *plan {
-	if tag == nil || t.Name() != "" {
+func (c planner) part(t reflect.Type, tag told) *plan {
+	if tag.tag == "" || t.Name() != "" {
 		return c.plan(t.Elem())
+	}
+	if t.Kind() != reflect.Pointer {
+		tag.depth++
 	}
 	return c.tagged(t.Elem(), tag, false)
 }
 
 // tagged is the plan of the type in a field with a tag of its own.
-func (c planner) tagged(t reflect.Type, tag nullness, quoted bool) *plan {
-	if tag == nil && !quoted || t.Name() != "" && !quoted && !reflect.PointerTo(t).Implements(unmarshalerType) {
+func (c planner) tagged(t reflect.Type, tag told, quoted bool) *plan {
+	if tag.tag == "" && !quoted || t.Name() != "" && !quoted && !reflect.PointerTo(t).Implements(unmarshalerType) {
 		return c.plan(t)
 	}
 	p := &plan{typ: t, size: -1, quoted: quoted}
@@ -165,7 +177,7 @@ func (c planner) tagged(t reflect.Type, tag nullness, quoted bool) *plan {
 	return p
 }
 
-func (c planner) fillKind(p *plan, tag nullness) {
+func (c planner) fillKind(p *plan, tag told) {
 	t := p.typ
 	switch t.Kind() {
 	case reflect.Bool:
@@ -227,14 +239,4 @@ func keyPlan(t reflect.Type) *plan {
 		p.kind = planNever
 	}
 	return p
-}
-
-// tagOf is what the field's tag says about null.
-func tagOf(f reflect.StructField) nullness {
-	text := f.Tag.Get("ts")
-	if strings.TrimSpace(text) == "" {
-		return nil
-	}
-	null := tstag.TakesNull(text)
-	return &null
 }

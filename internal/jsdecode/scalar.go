@@ -269,9 +269,12 @@ func (r *reader) inString(p *plan) *mismatch {
 	case planBool:
 		fits = text == "true" || text == "false"
 	case planString:
-		inner := reader{text: []byte(text)}
-		_, m := inner.string()
-		fits = m == nil && text[0] == '"' && json.Valid([]byte(text))
+		if fits = text != "" && text[0] == '"' && json.Valid([]byte(text)); fits {
+			inner := reader{text: []byte(text)}
+			if _, m := inner.string(); m != nil {
+				return m
+			}
+		}
 	case planNumber:
 		fits = number
 	case planFloat:

@@ -2,12 +2,13 @@ package manifest
 
 import (
 	"cmp"
-	"math"
+	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/bullmq-gen/bullmq-gen/internal/model"
+	"github.com/bullmq-gen/bullmq-gen/internal/tstag"
 )
 
 // dialect is JSON Schema 2020-12.
@@ -25,8 +26,8 @@ type Schema struct {
 	Format      string             `json:"format,omitempty"`
 	Encoding    string             `json:"contentEncoding,omitempty"`
 	Pattern     string             `json:"pattern,omitempty"`
-	Minimum     *int64             `json:"minimum,omitempty"`
-	Maximum     *int64             `json:"maximum,omitempty"`
+	Minimum     json.Number        `json:"minimum,omitempty"`
+	Maximum     json.Number        `json:"maximum,omitempty"`
 	AnyOf       []*Schema          `json:"anyOf,omitempty"`
 	Items       *Schema            `json:"items,omitempty"`
 	MinItems    *int64             `json:"minItems,omitempty"`
@@ -42,7 +43,7 @@ type Schema struct {
 // are required if a payload without them is refused.
 func schemaOf(t *model.Type) *Schema {
 	b := &builder{root: t.Actual(), keys: map[*model.Type]string{}, defs: map[string]*Schema{}}
-	s, null := b.value(t, false)
+	s, null := b.value(t, false, told{})
 	if key, recursive := b.keys[b.root]; recursive {
 		s = &Schema{Ref: reference(key)}
 	}
@@ -95,13 +96,24 @@ func qualified(t *model.Type) string {
 	return name
 }
 
-// value returns the schema of t without null, and whether t can be null.
-// Quoted is the option ",string".
-func (b *builder) value(t *model.Type, quoted bool) (s *Schema, null bool) {
+// told is the TypeScript type that a field's tag tells, for a value that is so deep
+// in unnamed lists and maps.
+type told struct {
+	text  string
+	depth int
+}
+
+// value returns the schema of t without null, and whether t can be null. Quoted is
+// the option ",string", and tag the TypeScript type of the field that the value is
+// in, with nothing but unnamed types between them.
+func (b *builder) value(t *model.Type, quoted bool, tag told) (s *Schema, null bool) {
 	actual := t.Actual()
+	if actual.Name != "" && !actual.JSON() {
+		tag = told{} // it says nothing of what is in a declared type
+	}
 	switch {
 	case actual.Kind == model.Pointer:
-		s, null := b.value(actual.Elem, quoted)
+		s, null := b.value(actual.Elem, quoted, tag)
 		if null {
 			s = nullable(s)
 		}
@@ -109,21 +121,22 @@ func (b *builder) value(t *model.Type, quoted bool) (s *Schema, null bool) {
 	case actual.Is(model.RuntimePath, "Millis"):
 		return &Schema{Type: Types{"integer"}, Description: "milliseconds"}, false
 	case actual.SelfMade() || actual.Kind == model.Interface || actual.Is("encoding/json", "Number"):
-		return selfMade(actual.Writer(), quoted), false
+		never := actual.OwnNull() && tag.text != "" && !tstag.TakesNull(tag.text, tag.depth)
+		return selfMade(actual.Writer(), quoted, never), actual.CanBeNil() && !actual.OwnNull()
 	}
-	null = actual.Kind == model.Slice || actual.Kind == model.Map
+	null = actual.CanBeNil()
 	if actual.Name == "" || actual.Path == "" || !composed(actual.Kind) {
-		return b.structure(actual, quoted), null
+		return b.structure(actual, quoted, tag), null
 	}
 	if actual == b.root && !b.started {
 		b.started = true
-		return b.structure(actual, quoted), null
+		return b.structure(actual, quoted, told{}), null
 	}
 	key := b.key(actual)
 	if b.defs[key] == nil {
 		s := &Schema{}
 		b.defs[key] = s
-		*s = *b.structure(actual, quoted)
+		*s = *b.structure(actual, quoted, told{})
 	}
 	return &Schema{Ref: reference(key)}, null
 }
@@ -136,8 +149,9 @@ func composed(k model.Kind) bool {
 	return false
 }
 
-// selfMade is the schema of types that say themselves how they are written.
-func selfMade(t *model.Type, quoted bool) *Schema {
+// selfMade is the schema of types that say themselves how they are written. If
+// they read JSON of any kind, never is true when null is none of their values.
+func selfMade(t *model.Type, quoted, never bool) *Schema {
 	switch {
 	case t.Is("time", "Time"):
 		return &Schema{Type: Types{"string"}, Format: "date-time"}
@@ -145,13 +159,20 @@ func selfMade(t *model.Type, quoted bool) *Schema {
 		return &Schema{Type: Types{"integer"}}
 	case t.Is("encoding/json", "Number") && !quoted:
 		return &Schema{Type: Types{"number"}}
-	case t.Is("encoding/json", "Number"), t.Methods.MarshalText && t.Methods.UnmarshalText && !t.JSON():
+	case t.Is("encoding/json", "Number"):
+		return &Schema{Type: Types{"string"}, Pattern: floatText}
+	case t.Methods.MarshalText && t.Methods.UnmarshalText && !t.JSON():
 		return &Schema{Type: Types{"string"}}
+	case never:
+		return &Schema{Type: slices.Clone(notNull)}
 	}
 	return &Schema{}
 }
 
-func (b *builder) structure(t *model.Type, quoted bool) *Schema {
+// notNull are the types of all values but null.
+var notNull = Types{"array", "boolean", "number", "object", "string"}
+
+func (b *builder) structure(t *model.Type, quoted bool, tag told) *Schema {
 	s := &Schema{Description: strings.TrimSpace(t.Doc)}
 	switch t.Kind {
 	case model.Bool, model.Int, model.Float, model.String:
@@ -161,12 +182,12 @@ func (b *builder) structure(t *model.Type, quoted bool) *Schema {
 			s.Type, s.Encoding, s.Pattern = Types{"string"}, "base64", base64Pattern
 			break
 		}
-		s.Type, s.Items = Types{"array"}, b.element(t.Elem)
+		s.Type, s.Items = Types{"array"}, b.element(t.Elem, tag)
 		if t.Kind == model.Array {
 			s.MinItems, s.MaxItems = &t.Len, &t.Len
 		}
 	case model.Map:
-		s.Type, s.Additional = Types{"object"}, b.element(t.Elem)
+		s.Type, s.Additional = Types{"object"}, b.element(t.Elem, tag)
 		if key := t.Key.Actual(); key.Kind == model.Int && !key.Text() {
 			s.Names = &Schema{Pattern: basic(key, true).Pattern}
 		}
@@ -177,8 +198,9 @@ func (b *builder) structure(t *model.Type, quoted bool) *Schema {
 }
 
 // element is what a slice, array or map holds.
-func (b *builder) element(t *model.Type) *Schema {
-	s, null := b.value(t, false)
+func (b *builder) element(t *model.Type, tag told) *Schema {
+	tag.depth++
+	s, null := b.value(t, false, tag)
 	if null {
 		return nullable(s)
 	}
@@ -187,6 +209,8 @@ func (b *builder) element(t *model.Type) *Schema {
 
 func basic(t *model.Type, quoted bool) *Schema {
 	switch {
+	case t.Kind == model.String && quoted:
+		return &Schema{Type: Types{"string"}, Pattern: stringText}
 	case t.Kind == model.String:
 		return &Schema{Type: Types{"string"}, Examples: t.Consts}
 	case t.Kind == model.Bool && quoted:
@@ -196,17 +220,13 @@ func basic(t *model.Type, quoted bool) *Schema {
 	case t.Kind == model.Float && quoted:
 		return &Schema{Type: Types{"string"}, Pattern: floatText}
 	case t.Kind == model.Float:
-		return &Schema{Type: Types{"number"}}
+		return &Schema{Type: Types{"number"}, Minimum: ranges[t.Basic][0], Maximum: ranges[t.Basic][1]}
 	case quoted && strings.HasPrefix(t.Basic, "u") || quoted && t.Basic == "byte":
 		return &Schema{Type: Types{"string"}, Pattern: unsignedText}
 	case quoted:
 		return &Schema{Type: Types{"string"}, Pattern: signedText}
 	}
-	s := &Schema{Type: Types{"integer"}}
-	if r, ok := ranges[t.Basic]; ok {
-		s.Minimum, s.Maximum = r[0], r[1]
-	}
-	return s
+	return &Schema{Type: Types{"integer"}, Minimum: ranges[t.Basic][0], Maximum: ranges[t.Basic][1]}
 }
 
 // What strings hold that are no text.
@@ -214,22 +234,24 @@ const (
 	unsignedText  = "^(0|[1-9][0-9]*)$"
 	signedText    = "^-?(0|[1-9][0-9]*)$"
 	floatText     = `^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`
+	stringText    = `^"([^"\\\x00-\x1f]|\\(["\\/bfnrt]|u[0-9a-fA-F]{4}))*"$`
 	base64Pattern = `^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$`
 )
 
-func to(n int64) *int64 { return &n }
-
-// ranges are those of integers that JSON numbers hold.
-var ranges = map[string][2]*int64{
-	"int8":    {to(math.MinInt8), to(math.MaxInt8)},
-	"int16":   {to(math.MinInt16), to(math.MaxInt16)},
-	"int32":   {to(math.MinInt32), to(math.MaxInt32)},
-	"byte":    {to(0), to(math.MaxUint8)},
-	"uint16":  {to(0), to(math.MaxUint16)},
-	"uint32":  {to(0), to(math.MaxUint32)},
-	"uint":    {to(0), nil},
-	"uint64":  {to(0), nil},
-	"uintptr": {to(0), nil},
+// ranges are those of numbers. An int is taken for one of 64 bits.
+var ranges = map[string][2]json.Number{
+	"int8":    {"-128", "127"},
+	"int16":   {"-32768", "32767"},
+	"int32":   {"-2147483648", "2147483647"},
+	"int64":   {"-9223372036854775808", "9223372036854775807"},
+	"int":     {"-9223372036854775808", "9223372036854775807"},
+	"byte":    {"0", "255"},
+	"uint16":  {"0", "65535"},
+	"uint32":  {"0", "4294967295"},
+	"uint64":  {"0", "18446744073709551615"},
+	"uint":    {"0", "18446744073709551615"},
+	"uintptr": {"0", "18446744073709551615"},
+	"float32": {"-3.4028235e38", "3.4028235e38"},
 }
 
 // object fills in the members of a struct.
@@ -238,7 +260,7 @@ func (b *builder) object(t *model.Type, s *Schema) {
 	members, _ := t.Members()
 	for _, m := range members {
 		f := m.Field()
-		member, null := b.value(f.Type, m.Quoted)
+		member, null := b.value(f.Type, m.Quoted, told{text: strings.TrimSpace(f.TypeScript())})
 		if null {
 			member = nullable(member)
 		}
@@ -261,6 +283,8 @@ func nullable(s *Schema) *Schema {
 		return &Schema{AnyOf: []*Schema{s, {Type: Types{"null"}}}}
 	case len(s.Type) == 0 || slices.Contains(s.Type, "null"):
 		return s
+	case slices.Equal(s.Type, notNull):
+		return &Schema{Description: s.Description}
 	case len(s.Enum) > 0:
 		return &Schema{AnyOf: []*Schema{s, {Type: Types{"null"}}}}
 	}

@@ -1,8 +1,10 @@
 package manifest
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
+	"math/big"
 	"slices"
 	"strings"
 )
@@ -61,14 +63,16 @@ func plain(root, s *Schema) (out *Schema, null bool) {
 		case len(s.AnyOf) == 2:
 			null, s = true, s.AnyOf[0]
 		default:
-			return s, null || slices.Contains(s.Type, "null") || s.anything()
+			return s, null || slices.Contains(s.Type, "null") || len(s.Type)+len(s.Enum) == 0
 		}
 	}
 	return &Schema{}, true
 }
 
-// anything is true for a schema that refuses nothing.
-func (s *Schema) anything() bool { return len(s.Type) == 0 && len(s.Enum) == 0 }
+// anything is true for a schema that refuses nothing, but for null.
+func (s *Schema) anything() bool {
+	return len(s.Type) == 0 && len(s.Enum) == 0 || slices.Equal(s.Type, notNull)
+}
 
 // compare looks for what makes a value of old bad for now.
 func (s *shapes) compare(path string, old, now *Schema) {
@@ -174,8 +178,13 @@ var numerals = []string{unsignedText, signedText, floatText, ""}
 
 // numbers compares what integers are in range.
 func (s *shapes) numbers(path string, old, now *Schema) {
-	tighter := func(old, now *int64, sign int64) bool {
-		return now != nil && (old == nil || *old*sign > *now*sign)
+	tighter := func(old, now json.Number, sign int) bool {
+		if old == "" || now == "" {
+			return now != ""
+		}
+		was, _ := new(big.Rat).SetString(old.String())
+		is, _ := new(big.Rat).SetString(now.String())
+		return was == nil || is == nil || was.Cmp(is)*sign > 0
 	}
 	if tighter(old.Maximum, now.Maximum, 1) || tighter(old.Minimum, now.Minimum, -1) {
 		size := "smaller"

@@ -19,14 +19,24 @@ func (m *Member) Field() *Field { return m.Path[len(m.Path)-1] }
 // Optional is true when the JSON object may lack the member: it can be left
 // out, or its value can be null, or it sits behind an embedded pointer.
 func (m *Member) Optional() bool {
-	if m.OmitEmpty || m.OmitZero || m.BehindPointer {
-		return true
-	}
-	switch t := m.Field().Type; t.Actual().Kind {
+	return m.OmitEmpty || m.OmitZero || m.BehindPointer || m.Field().Type.CanBeNil()
+}
+
+// CanBeNil reports whether values of the type can be nil: a member may be absent
+// then, and is null if its type does not write itself.
+func (t *Type) CanBeNil() bool {
+	switch t.Actual().Kind {
 	case Pointer, Map, Interface, Slice: // json.RawMessage is a slice
 		return true
 	}
 	return false
+}
+
+// OwnNull reports whether methods of the type alone decide what null is: a tag
+// tells it to the generator.
+func (t *Type) OwnNull() bool {
+	t = t.Actual()
+	return t.Kind != Pointer && t.JSON() && !t.Is("encoding/json", "RawMessage") && !t.Is("time", "Time") && !t.Is("math/big", "Int")
 }
 
 // Required are the members that the payload of every job of the task has.

@@ -6,13 +6,24 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestATagTakesNullWhenItNamesItOutsideOfQuotes(t *testing.T) {
+// The depths are those at which the tag takes null, of 0 to 3.
+func TestATagTakesNullWhereItNamesItOutsideOfQuotes(t *testing.T) {
 	t.Parallel()
-	for tag, want := range map[string]bool{
-		"string": false, "": false, `"null"`: false, "'a' | 'null'": false, "nullable": false, "Nullable<string>": false, "not_null": false,
-		"null": true, "string | null": true, "string|null": true, "(number | null)[]": true, "unknown": true, "any": true,
-		`"a" | null`: true, "{ a: null }": true, "é | null": true,
+	for tag, want := range map[string][]int{
+		"string": {}, "": {}, `"null"`: {}, "'a' | 'null'": {}, "nullable": {}, "Nullable<string>": {}, "not_null": {},
+		"null": {0}, "string | null": {0}, "string|null": {0}, `"a" | null`: {0}, "é | null": {0}, "(string | null)": {0},
+		"unknown": {0, 1, 2, 3}, "any": {0, 1, 2, 3}, "any[]": {1, 2, 3}, "string[] | null": {0},
+		"(number | null)[]": {1}, "( number | null ) [ ] []": {2}, "null[]": {1}, "(string | null)[] | null": {0, 1},
+		"Array<string | null>": {1}, "Record<string, (number | null)[]>": {2}, "[string, null]": {1},
+		"{ a: null }": {1}, "{ [key: string]: string | null } | null": {0, 1}, "(a: string) => string | null": {0},
+		"{ [key: string]: string }[]": {}, "(string | 'null]')[]": {}, ")": {}, "(": {},
 	} {
-		require.Equal(t, want, TakesNull(tag), tag)
+		got := []int{}
+		for depth := range 4 {
+			if TakesNull(tag, depth) {
+				got = append(got, depth)
+			}
+		}
+		require.Equal(t, want, got, tag)
 	}
 }
