@@ -75,7 +75,7 @@ var (
 	// ErrOtherTask: nothing was added, because a job of another task has the
 	// same custom or deduplication id. A handle of it would give its result the
 	// wrong type.
-	ErrOtherTask = errors.New("the job belongs to another task")
+	ErrOtherTask = storage.ErrOtherTask
 	// ErrJobFailed is in the chain of what Handle.Result returns for a job that failed.
 	ErrJobFailed = errors.New("job failed")
 	// ErrExpired: the job waited longer than its TTL.

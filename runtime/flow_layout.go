@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -80,8 +81,11 @@ func (f *layout) add(at int) {
 	if err = errors.Join(n.err, err); err != nil {
 		f.problems.list = append(f.problems.list, f.wrap(at, err))
 	}
-	if job.ID == "" {
+	switch {
+	case job.ID == "":
 		job.ID = n.placed(f.newID(at))
+	case n.spec != nil:
+		job.Names = slices.Collect(n.spec.names)
 	}
 	if n.Prefix == "" {
 		f.queues[n.Queue] = true

@@ -70,6 +70,41 @@ func TestNoFlowBelowAJobOfAnotherTask(t *testing.T) {
 	require.Equal(t, 1, counts[StateWaiting])
 }
 
+// A child whose id is that of a job of another task is refused as an add is, and
+// with it all that is added in the same step.
+func TestNoChildIsAJobOfAnotherTask(t *testing.T) {
+	t.Parallel()
+	k := newKit(t, testredis.Any(t))
+	_, err := k.task.Add(k.ctx, k.client, greet{Name: "ann"}, JobID("shared"))
+	require.NoError(t, err)
+	packs := NewTask[pack, int](Spec{Queue: k.queue, Name: "pack"}, func(p *pack) Keys { return Keys{JobID: p.Box} })
+	child := func() []Slot { return []Slot{ManyChildren("packs", []*Node{packs.Node(pack{"a"}), packs.Node(pack{"shared"})})} }
+
+	_, err = k.task.AddFlow(k.ctx, k.client, greet{Name: "root"}, child())
+	require.ErrorIs(t, err, ErrOtherTask)
+	require.ErrorContains(t, err, `greet.packs[1] (greetings/pack, id "shared"): the job belongs to another task, "greet"`)
+	_, err = k.client.AddFlows(k.ctx, packs.Node(pack{"shared"}))
+	require.ErrorIs(t, err, ErrOtherTask)
+	_, err = Then(Begin(packs, pack{"shared"}), NewChainTask[int, greet, greeting](Spec{Queue: k.queue, Name: "greet"}, nil), greet{Name: "last"}).Add(k.ctx, k.client)
+	require.ErrorIs(t, err, ErrOtherTask)
+	require.NotErrorIs(t, err, ErrInvalid, "the call is right, and another state of the queue lets it pass")
+
+	root, err := k.task.AddFlow(k.ctx, k.client, greet{Name: "root"}, []Slot{ManyChildren("packs", []*Node{packs.Node(pack{"a"})})})
+	require.NoError(t, err)
+	under := ChildOf(Parent{Queue: "greetings", ID: root.ID})
+	_, err = packs.Add(k.ctx, k.client, pack{"shared"}, under)
+	require.ErrorIs(t, err, ErrOtherTask)
+	_, err = packs.Add(k.ctx, k.client, pack{"b"}, under)
+	require.NoError(t, err)
+	counts, err := k.client.Queue("greetings").DependencyCounts(k.ctx, root.ID)
+	require.NoError(t, err)
+	require.Equal(t, 2, counts.Pending)
+
+	renamed := NewTask[greet, greeting](Spec{Queue: k.queue, Name: "welcome", Aliases: []string{"greet"}}, func(g *greet) Keys { return Keys{JobID: g.Name} })
+	_, err = packs.AddFlow(k.ctx, k.client, pack{"root"}, []Slot{ManyChildren("greets", []*Node{renamed.Node(greet{Name: "shared"})})})
+	require.NoError(t, err)
+}
+
 func TestAnEarlierNameIsNoOtherTask(t *testing.T) {
 	t.Parallel()
 	k := newKit(t, testredis.Any(t))

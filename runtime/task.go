@@ -264,7 +264,11 @@ func (t *Task[P, R]) newJob(c *Client, p *P, opts []AddOption, now time.Time) (s
 	for _, opt := range opts {
 		opt.applyAdd(&o)
 	}
-	return c.newJob(t.spec.Name, data, &o, now)
+	job, err := c.newJob(t.spec.Name, data, &o, now)
+	if err == nil && job.ID != "" && job.Parent != nil && !t.anyName {
+		job.Names = slices.Collect(t.spec.names)
+	}
+	return job, err
 }
 
 // encode makes what is stored of a payload.

@@ -5,13 +5,14 @@
 --   Then runs of jobs that differ in nothing but data and id. Of each run: flags, name, options, and what its flags announce, in
 --   this order:
 --   *: number of jobs (else 1) | t: time (ms) | d: delay (ms) | p: priority | P: parent's key, parent as JSON | s: schedule id |
---   D: deduplication id, its ttl (ms, 0: none), switches (e extend, r replace, k keep last, s reschedule).
+--   D: deduplication id, its ttl (ms, 0: none), switches (e extend, r replace, k keep last, s reschedule) |
+--   N: names, as JSON, under which jobs are of the same task: one with a parent is refused if its id is that of a job of another.
 --   Flags without a value: i ids of their own, l first in line, w waits for its children, f part of a flow: parents are released
 --   at its end. Then of each job of the run: data, and its id if it has one of its own.
 -- Reply: the number that the queue's counter had before, alone or first of a list. The first job has the next one, and so on,
 --   but for those with ids of their own and those that the list tells of. It has of each: number of the job, 0 (added), 1 (it
---   is there already), -5 (its parent does not exist) or -7 (it belongs to another parent), its id, and of one that is there the
---   name under which it is stored (else '').
+--   is there already), -5 (its parent does not exist), -7 (it belongs to another parent) or -10 (its id is that of a job of another
+--   task), its id, and of one that is there, or of another task, the name under which it is stored (else '').
 local argv, n, time = ARGV, tonumber(ARGV[3]), ARGV[4]
 local events = B .. 'events'
 local meta = rc('HMGET', B .. 'meta', 'paused', 'concurrency', 'opts.maxLenEvents')
@@ -84,7 +85,7 @@ local function main()
         if note or not before then
           local k = #notes
           notes[k + 1], notes[k + 2], notes[k + 3] = i, note or 0, id
-          notes[k + 4] = note == 1 and rc('HGET', B .. id, 'name') or ''
+          notes[k + 4] = (note == 1 or note == -10) and rc('HGET', B .. id, 'name') or ''
         end
       end
       pushed = #back

@@ -8,8 +8,8 @@
 --   none), policy ('' or as stored), and then the run as in `add`, with one more flag: o, when a job is there already, nothing below
 --   it is added. All jobs have ids.
 -- Reply: 0, then of each job that was not added: its number, why (1 it, or one with its deduplication id, is there already, 2 one
---   above it is), its id, and of one that is there its name (else ''). Or, when nothing was done: -5 (a parent does not exist) or -7 (a job belongs to another parent), and the
---   number of the job.
+--   above it is), its id, and of one that is there its name (else ''). Or, when nothing was done: -5 (a parent does not exist), -7 (a job belongs to another parent) or -10 (its
+--   id is that of a job of another task), and the number of the job.
 local argv, now, min = ARGV, tonumber(ARGV[3]), math.min
 local queues, parents, runs = {}, {}, {}
 local n, keys = 0, {} -- the jobs, and their keys
@@ -74,8 +74,10 @@ local function refused()
   for _, run in ipairs(runs) do
     local p = run.up
     for i = run.before + 1, run.before + run.count do
-      if p and there[i] then
-        local old = rc('HGET', keys[i], 'parentKey')
+      if there[i] and (p or run.names) then
+        local is = rc('HMGET', keys[i], 'parentKey', 'name')
+        local old = p and is[1]
+        if L.other_task(run, is[2]) then return { '-10', int(i), is[2] } end
         if old and old ~= '' and old ~= p.key and (own[old] or rc('EXISTS', old) == 1) then return { '-7', int(i) } end
       end
       own[keys[i]] = true

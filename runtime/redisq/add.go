@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -157,7 +158,7 @@ func readAdded(queue string, jobs []intake, added []storage.Added, reply any) er
 		case code == 0 || code == 1:
 			added[n-1] = storage.Added{ID: id, Existing: code == 1, Name: name}
 		default:
-			added[n-1] = storage.Added{Err: refused("add", queue, jobs[n-1].ID, codeError(code))}
+			added[n-1] = storage.Added{Err: refused("add", queue, jobs[n-1].ID, withName(name, codeError(code)))}
 		}
 	}
 	return nil
@@ -208,7 +209,7 @@ func alike(a, b *intake) bool {
 	return a.Name == b.Name && bytes.Equal(a.Opts, b.Opts) && a.Timestamp.UnixMilli() == b.Timestamp.UnixMilli() &&
 		a.Delay == b.Delay && a.Priority == b.Priority && a.LIFO == b.LIFO && (a.ID == "") == (b.ID == "") &&
 		equal(a.Parent, b.Parent) && equal(a.Dedup, b.Dedup) &&
-		a.waits == b.waits && a.flow == b.flow && a.once == b.once && a.scheduler == b.scheduler
+		slices.Equal(a.Names, b.Names) && a.waits == b.waits && a.flow == b.flow && a.once == b.once && a.scheduler == b.scheduler
 }
 
 // equal compares what two pointers point to.
@@ -244,6 +245,10 @@ func appendRun(args []any, j *intake, n int, common int64) []any {
 	}
 	if j.Dedup != nil {
 		field('D', j.Dedup.ID, j.Dedup.TTL.Milliseconds(), dedupSwitches(j.Dedup))
+	}
+	if len(j.Names) > 0 {
+		names, _ := json.Marshal(j.Names) // texts have always a form
+		field('N', names)
 	}
 	for _, f := range []struct {
 		flag byte

@@ -201,8 +201,18 @@ func codeError(code int64) error {
 		return storage.ErrScheduled
 	case -9:
 		return storage.ErrFailedChildren
+	case -10:
+		return storage.ErrOtherTask
 	}
 	return storage.OfKind(storage.ErrMalformed, fmt.Errorf("unknown reply %d of a script", code))
+}
+
+// withName says which task the job in the way is of.
+func withName(name string, err error) error {
+	if name == "" {
+		return err
+	}
+	return fmt.Errorf("%w, %q: use ids of a scope of their own", err, name)
 }
 
 // isReply reports whether the server answered, with an error.

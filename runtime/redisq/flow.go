@@ -222,13 +222,14 @@ func (f *flow) appendRun(args []any, nodes []storage.FlowNode, at int, common in
 
 // flowReply reads the reply of the script addflow.
 func flowReply(nodes []storage.FlowNode, reply []string) ([]storage.Added, error) {
-	if len(reply) == 2 && reply[0] != "0" {
+	if len(reply) > 1 && reply[0] != "0" {
 		i, code := parseInt(reply[1])-1, parseInt64(reply[0])
 		if i < 0 || i >= len(nodes) {
 			return nil, fmt.Errorf("it refuses job %q of %d", reply[1], len(nodes))
 		}
 		n := &nodes[i]
-		return nil, &storage.FlowError{Node: i, Err: refused("add flow", n.Queue, n.ID, codeError(code))}
+		err := withName(strings.Join(reply[2:], ""), codeError(code))
+		return nil, &storage.FlowError{Node: i, Err: refused("add flow", n.Queue, n.ID, err)}
 	}
 	if len(reply)%4 != 1 || reply[0] != "0" {
 		return nil, fmt.Errorf("it has %d elements and begins with %.20q", len(reply), strings.Join(reply, " "))

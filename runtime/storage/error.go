@@ -42,6 +42,7 @@ var (
 	ErrPendingChildren = errors.New("job has pending children")
 	ErrNoParent        = errors.New("parent job does not exist")
 	ErrOtherParent     = errors.New("job belongs to another parent")
+	ErrOtherTask       = errors.New("the job belongs to another task")
 	ErrScheduled       = errors.New("job is the next one of a schedule")
 	ErrFailedChildren  = errors.New("job has failed children")
 	ErrLocked          = errors.New("job is locked by a worker")

@@ -109,6 +109,10 @@ type NewJob struct {
 	// ID is the id that the producer chose; empty: the storage gives the next number.
 	ID   string
 	Name string
+	// Names are all names of jobs of its task, if there is one and an id was chosen.
+	// A job of a flow or with a parent is refused with ErrOtherTask if a job of that
+	// id is there under none of them.
+	Names []string
 	// Data is the payload, JSON text.
 	Data []byte
 	// Opts is the options' JSON text, stored as it is.

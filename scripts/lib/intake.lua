@@ -125,6 +125,7 @@ function L.take_in(q, run, a, count, node)
   local there
   if custom and q.old[custom] then L.drop_replaced(q) end
   if node then there = node.there else there = custom and rc('EXISTS', q.b .. custom) == 1 end
+  if there and pkey and not node and run.names and L.other_task(run, rc('HGET', q.b .. id, 'name')) then return id, a, -10 end
   if there or d then
     local job = {
       id = id, name = run.name, data = data, opts = run.opts, now = tonumber(ts), delay = tonumber(delay), pkey = pkey, parent = parent, rjk = run.rjk, old = q.old,

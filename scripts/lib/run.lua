@@ -32,6 +32,8 @@ function L.run(b, a)
       run.count, x = tonumber(ARGV[x]), x + 1
     elseif flag == 't' then
       run.time, x = ARGV[x], x + 1
+    elseif flag == 'N' then
+      run.names, x = cjson.decode(ARGV[x]), x + 1
     else
       run.plain = false
       if flag == 'd' then
@@ -51,4 +53,13 @@ function L.run(b, a)
   end
   if dedup then run.dedup = dedup_of(b, ARGV[dedup], ARGV[dedup + 1], ARGV[dedup + 2], run.w) end
   return run, x
+end
+
+-- Whether a job that is there under an id of the run is of another task, by its name.
+function L.other_task(run, name)
+  if not run.names or not name or name == '' then return false end
+  for _, known in ipairs(run.names) do
+    if known == name then return false end
+  end
+  return true
 end
