@@ -77,8 +77,10 @@ func TestNoChildIsAJobOfAnotherTask(t *testing.T) {
 	k := newKit(t, testredis.Any(t))
 	_, err := k.task.Add(k.ctx, k.client, greet{Name: "ann"}, JobID("shared"))
 	require.NoError(t, err)
-	packs := NewTask[pack, int](Spec{Queue: k.queue, Name: "pack"}, func(p *pack) Keys { return Keys{JobID: p.Box} })
-	child := func() []Slot { return []Slot{ManyChildren("packs", []*Node{packs.Node(pack{"a"}), packs.Node(pack{"shared"})})} }
+	packs := NewTask[pack, int](Spec{Queue: k.queue, Name: "pack"}, func(p *pack) PayloadOptions { return PayloadOptions{JobID: p.Box} })
+	child := func() []Slot {
+		return []Slot{ManyChildren("packs", []*Node{packs.Node(pack{"a"}), packs.Node(pack{"shared"})})}
+	}
 
 	_, err = k.task.AddFlow(k.ctx, k.client, greet{Name: "root"}, child())
 	require.ErrorIs(t, err, ErrOtherTask)
@@ -100,7 +102,7 @@ func TestNoChildIsAJobOfAnotherTask(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 2, counts.Pending)
 
-	renamed := NewTask[greet, greeting](Spec{Queue: k.queue, Name: "welcome", Aliases: []string{"greet"}}, func(g *greet) Keys { return Keys{JobID: g.Name} })
+	renamed := NewTask[greet, greeting](Spec{Queue: k.queue, Name: "welcome", Aliases: []string{"greet"}}, func(g *greet) PayloadOptions { return PayloadOptions{JobID: g.Name} })
 	_, err = packs.AddFlow(k.ctx, k.client, pack{"root"}, []Slot{ManyChildren("greets", []*Node{renamed.Node(greet{Name: "shared"})})})
 	require.NoError(t, err)
 }

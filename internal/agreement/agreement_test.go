@@ -57,7 +57,7 @@ type verdict struct {
 
 func TestSchemaDecoderAndTypeScriptAgreeOnRandomTypes(t *testing.T) {
 	t.Parallel()
-	seed, size := setting(t, SeedEnv, 1), setting(t, SizeEnv, 60)
+	seed, size := setting(t, SeedEnv, 1), setting(t, SizeEnv, 40)
 	m := &maker{Rand: rand.New(rand.NewPCG(uint64(seed), 1))}
 	dir := t.TempDir()
 	payloads, trials := m.trials(size)
