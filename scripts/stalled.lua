@@ -3,12 +3,17 @@
 -- Puts jobs whose lock is gone back to wait, and marks the active ones to be looked at next time.
 -- KEYS  1 a key of the queue
 -- ARGV  1 base  2 mode  3 now (ms)  4 time in which only one call does anything (ms)  5 how often a job may stall
--- Reply: the ids that wait again
-if rc('EXISTS', B .. 'stalled-check') == 1 then return {} end
-rc('SET', B .. 'stalled-check', ARGV[3], 'PX', ARGV[4])
-rc('XTRIM', B .. 'events', 'MAXLEN', '~', L.max_events(B))
-
-local active, recovered = B .. 'active', {}
+--       6 '' in the first call; then what the call before answered first
+-- Reply: '' when all is done, or what the next call is to be given; then the ids that wait again
+-- The calls look first at all jobs that are marked ('stalled'), 250 each, and then mark those that are active, 1000 each, by their
+-- place. One that is not made, or a job that changes its place meanwhile, is a job that is marked at the next check.
+local look, mark, at = 250, 1000, ARGV[6]
+local active, recovered = B .. 'active', {''}
+if at == '' then
+  if rc('EXISTS', B .. 'stalled-check') == 1 then return recovered end
+  rc('SET', B .. 'stalled-check', ARGV[3], 'PX', ARGV[4])
+  rc('XTRIM', B .. 'events', 'MAXLEN', '~', L.max_events(B))
+end
 
 -- Whether a job is made by a schedule that still exists: such a job may stall without limit.
 local function scheduled(key)
@@ -40,7 +45,7 @@ local function moved_on(id, state)
   rc('LREM', active, 0, id)
 end
 
-local marked = rc('SMEMBERS', B .. 'stalled')
+local marked = (at == '' or at == 'stalled') and rc('SRANDMEMBER', B .. 'stalled', look) or {}
 table.sort(marked) -- the order of a set differs from server to server
 for low = 1, #marked, 500 do
   local high, locks = math.min(low + 499, #marked), {}
@@ -63,7 +68,13 @@ for low = 1, #marked, 500 do
   end
 end
 
-if #marked > 0 then rc('DEL', B .. 'stalled') end
-local all = rc('LRANGE', active, 0, -1)
-for i = 1, #all, 1000 do rc('SADD', B .. 'stalled', unpack(all, i, math.min(i + 999, #all))) end
+for i = 1, #marked, 500 do rc('SREM', B .. 'stalled', unpack(marked, i, math.min(i + 499, #marked))) end
+if #marked == look then
+  recovered[1] = 'stalled'
+  return recovered
+end
+local from = tonumber(at) or 0
+local some = rc('LRANGE', active, from, from + mark - 1)
+if #some > 0 then rc('SADD', B .. 'stalled', unpack(some)) end
+if #some == mark then recovered[1] = int(from + mark) end
 return recovered

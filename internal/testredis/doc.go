@@ -6,6 +6,7 @@
 //   - [Mini] is an in-process server, and [Any] is Shared where redis-server
 //     is installed and Mini elsewhere.
 //   - [Cluster] runs a cluster of private servers.
+//   - [Sentinel] runs a master, its replica and a sentinel.
 //   - [Proxy] stands between a client and a server, and breaks the connection on demand.
 //
 // The environment variable BULLMQ_REDIS names another server than the

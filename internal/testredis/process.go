@@ -48,7 +48,8 @@ type process struct {
 	port     int
 	password string
 	args     []string
-	scratch  bool // the folder goes with the server
+	scratch  bool   // the folder goes with the server
+	conf     string // what is in its file of settings, which it may write; empty: it has none
 
 	mu    sync.Mutex
 	id    int
@@ -61,7 +62,7 @@ type process struct {
 func launch(dir string, c *config) (*process, error) {
 	var err error
 	for range 5 {
-		p := &process{dir: dir, password: c.password, args: c.args, scratch: c.scratch}
+		p := &process{dir: dir, password: c.password, args: c.args, scratch: c.scratch, conf: c.conf}
 		if p.port, err = freePort(c.maxPort); err != nil {
 			return nil, err
 		}
@@ -95,9 +96,17 @@ func (p *process) logFile() string { return filepath.Join(p.dir, "redis.log") }
 // run starts the server and waits until it answers.
 func (p *process) run() error {
 	path, _ := binary()
-	args := append([]string{"-c", guard, "sh", path,
+	command := []string{"-c", guard, "sh", path}
+	if p.conf != "" {
+		file := filepath.Join(p.dir, "redis.conf")
+		if err := os.WriteFile(file, []byte(p.conf), 0o600); err != nil {
+			return err
+		}
+		command = append(command, file)
+	}
+	args := append(append(command,
 		"--port", strconv.Itoa(p.port), "--bind", "127.0.0.1", "--dir", p.dir,
-		"--logfile", p.logFile(), "--save", "", "--appendonly", "no", "--daemonize", "no"}, p.args...)
+		"--logfile", p.logFile(), "--save", "", "--appendonly", "no", "--daemonize", "no"), p.args...)
 	cmd := exec.Command("sh", args...)
 	if p.scratch {
 		cmd.Env = append(os.Environ(), "SCRATCH="+p.dir)

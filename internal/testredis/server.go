@@ -32,6 +32,7 @@ type config struct {
 	args     []string
 	scratch  bool // the server's folder is removed when the server ends
 	maxPort  int  // 0: any
+	conf     string
 }
 
 // AppendOnly makes the server write every change to its append-only file at

@@ -179,26 +179,43 @@ func TestOneTimeoutDropsAllIdleConnections(t *testing.T) {
 	}
 }
 
-// After a planned failover the old master goes on to serve for some seconds, as a
-// master that gets no jobs any more.
-func TestAWaiterFollowsSentinelToTheNewMaster(t *testing.T) {
-	t.Parallel()
-	old, next := testredis.Start(t), testredis.Start(t)
-	var master atomic.Pointer[string]
-	at := old.Addr()
-	master.Store(&at)
-	sentinel := testredis.StartFake(t, func(args []string) string {
+// fakeSentinel names a master, and knows no other sentinel.
+type fakeSentinel struct {
+	*testredis.Fake
+	master atomic.Pointer[testredis.Server]
+}
+
+func newFakeSentinel(t *testing.T, master *testredis.Server) *fakeSentinel {
+	s := &fakeSentinel{}
+	s.names(master)
+	s.Fake = testredis.StartFake(t, func(args []string) string {
 		switch {
 		case len(args) > 1 && strings.EqualFold(args[1], "get-master-addr-by-name"):
-			host, port, _ := net.SplitHostPort(*master.Load())
+			host, port, _ := net.SplitHostPort(s.master.Load().Addr())
 			return "*2\r\n$" + strconv.Itoa(len(host)) + "\r\n" + host + "\r\n$" + strconv.Itoa(len(port)) + "\r\n" + port + "\r\n"
 		case strings.EqualFold(args[0], "sentinel"):
 			return "*0\r\n"
 		}
 		return "+OK\r\n"
 	})
-	c := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "m", SentinelAddrs: []string{sentinel.Addr()}})
-	defer func() { _ = c.Close() }()
+	return s
+}
+
+func (s *fakeSentinel) names(master *testredis.Server) { s.master.Store(master) }
+
+func (s *fakeSentinel) client(t *testing.T) *redis.Client {
+	c := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "m", SentinelAddrs: []string{s.Addr()}})
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// After a planned failover the old master goes on to serve for some seconds, as a
+// master that gets no jobs any more.
+func TestAWaiterFollowsSentinelToTheNewMaster(t *testing.T) {
+	t.Parallel()
+	old, next := testredis.Start(t), testredis.Start(t)
+	sentinel := newFakeSentinel(t, old)
+	c := sentinel.client(t)
 	s, err := New(c)
 	require.NoError(t, err)
 	w := s.NewWaiter("q", "w")
@@ -214,8 +231,7 @@ func TestAWaiterFollowsSentinelToTheNewMaster(t *testing.T) {
 		}
 	}
 	require.Eventually(t, blocked(old), time.Minute, 10*time.Millisecond)
-	to := next.Addr()
-	master.Store(&to)
+	sentinel.names(next)
 	require.NoError(t, <-waited)
 	go func() {
 		_, err := w.Wait(context.Background(), time.Hour)

@@ -14,8 +14,8 @@ import (
 
 const (
 	// bulkStep is how many jobs one step removes or looks at: a server does
-	// nothing else for that time, some 0.1 seconds.
-	bulkStep = 10000
+	// nothing else for that time, some 10 milliseconds.
+	bulkStep = 1000
 	// defaultCount is how many jobs one step moves when the caller does not say.
 	defaultCount = 1000
 	// maxCount is the most that it can say: there is no Redis with as many.

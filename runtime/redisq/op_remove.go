@@ -2,6 +2,7 @@ package redisq
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
@@ -23,7 +24,21 @@ func (s *Store) RemovePendingChildren(ctx context.Context, queue, id string) err
 	if err := s.check("remove pending children", queue).id(id).err(); err != nil {
 		return err
 	}
-	return s.runJob(ctx, "remove pending children", "removechildren", queue, id, s.nowMillis())
+	const op = "remove pending children"
+	for at := "0"; ; {
+		reply, err := s.run(ctx, "removechildren", queue, id, s.nowMillis(), at)
+		switch {
+		case err != nil:
+			return err
+		case len(reply) != 2:
+			return unreadable(fmt.Errorf("bullmq: %s of job %q on queue %q: the script answered %d values", op, id, queue, len(reply)))
+		case reply[0] != "0":
+			return refused(op, queue, id, codeError(parseInt64(reply[0])))
+		case reply[1] == "0":
+			return nil
+		}
+		at = reply[1]
+	}
 }
 
 // RemoveChildDependency implements [storage.Operator].

@@ -28,7 +28,17 @@ type idleReader struct {
 	client *dedicated
 }
 
-// process sends a command that blocks for up to d. It ends early when the
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// process sends a command that blocks for up to d. It ends early, without an
+// answer, when another server becomes the master; and when the
 // context does, when the store is closed, and when the server is silent for
 // longer than that.
 func (r *readers) process(ctx context.Context, s *Store, queue string, cmd redis.Cmder, d time.Duration) error {
@@ -43,6 +53,11 @@ func (r *readers) process(ctx context.Context, s *Store, queue string, cmd redis
 	defer cancel()
 	// go-redis does not end a call under way when its context is cancelled.
 	stop := context.AfterFunc(limited, func() { _ = c.Close() })
+	moved := make(chan struct{})
+	go s.watchMaster(limited, func() *dedicated { return c }, func() {
+		close(moved)
+		_ = c.Close()
+	})
 	err = c.Process(limited, cmd)
 	switch {
 	case !stop(), err != nil && !isReply(err), isRefusal(err): // a server that gave its place to another answers for ever
@@ -52,6 +67,9 @@ func (r *readers) process(ctx context.Context, s *Store, queue string, cmd redis
 	}
 	switch {
 	case noNil(err) == nil:
+		return nil
+	case isClosed(moved):
+		cmd.SetErr(nil) // the next read is from the new master
 		return nil
 	case ctx.Err() != nil:
 		return context.Cause(ctx)

@@ -2,6 +2,7 @@ package redisq
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
@@ -14,5 +15,18 @@ func (s *Store) RecoverStalled(ctx context.Context, queue string, req storage.St
 	if req.Interval < time.Millisecond {
 		return nil, storage.Invalid("bullmq: stalled jobs cannot be looked for every %v: give at least a millisecond", req.Interval)
 	}
-	return s.run(ctx, "stalled", queue, req.Now.UnixMilli(), req.Interval.Milliseconds(), req.MaxStalled)
+	var recovered []string
+	for at := ""; ; {
+		reply, err := s.run(ctx, "stalled", queue, req.Now.UnixMilli(), req.Interval.Milliseconds(), req.MaxStalled, at)
+		if err != nil {
+			return recovered, err
+		}
+		if len(reply) == 0 {
+			return recovered, unreadable(fmt.Errorf("bullmq: recover stalled jobs of queue %q: the script answered nothing", queue))
+		}
+		recovered = append(recovered, reply[1:]...)
+		if at = reply[0]; at == "" {
+			return recovered, nil
+		}
+	}
 }

@@ -100,7 +100,7 @@ func (w *waiter) block(ctx context.Context, d time.Duration) (woken bool, due ti
 	w.mu.Unlock()
 
 	moved := make(chan struct{})
-	go l.watch(ctx, moved)
+	go l.s.watchMaster(ctx, l.current, func() { close(moved) })
 	answer := make(chan func(), 1)
 	go func() {
 		popped, at, problem := l.pop(ctx, d)
@@ -176,9 +176,17 @@ func (l *line) pop(ctx context.Context, d time.Duration) (popped bool, due time.
 // is compared with the present master.
 const masterCheck = time.Second
 
-// watch closes moved when another server has become the master, until ctx ends.
-func (l *line) watch(ctx context.Context, moved chan<- struct{}) {
-	if c, ok := l.s.client.(*redis.Client); !ok || c.Options().Addr != followsSentinel {
+// current is the connection, or nil while there is none.
+func (l *line) current() *dedicated {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.client
+}
+
+// watchMaster calls moved once when another server than that of the current
+// connection has become the master, until ctx ends.
+func (s *Store) watchMaster(ctx context.Context, current func() *dedicated, moved func()) {
+	if c, ok := s.client.(*redis.Client); !ok || c.Options().Addr != followsSentinel {
 		return
 	}
 	tick := time.NewTicker(masterCheck)
@@ -189,11 +197,8 @@ func (l *line) watch(ctx context.Context, moved chan<- struct{}) {
 			return
 		case <-tick.C:
 		}
-		l.mu.Lock()
-		c := l.client
-		l.mu.Unlock()
-		if c != nil && c.outdated(ctx) {
-			close(moved)
+		if c := current(); c != nil && c.outdated(ctx) {
+			moved()
 			return
 		}
 	}

@@ -17,7 +17,7 @@ type Operator interface {
 	// asked; a job that a schedule waits for stays. It works in steps.
 	Drain(ctx context.Context, queue string, delayed bool) error
 	// Clean removes up to limit jobs (0: all) of one state that are older than
-	// before, and returns their ids. It works in steps of at most 10000.
+	// before, and returns their ids. It works in steps of at most 1000.
 	Clean(ctx context.Context, queue string, state State, before time.Time, limit int) ([]string, error)
 	// Obliterate removes a paused queue with all it has, in steps of count
 	// jobs (0: 1000). Active jobs are an error (ErrActiveJobs) unless force is set.

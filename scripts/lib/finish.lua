@@ -27,12 +27,12 @@ local function drop(b, ids, now)
 end
 
 -- Keeps, of the jobs in `state`, those that are younger than `age` (ms; 0: any) and the newest `count` (below 1: any number), after
--- n jobs of the same policy came to it. Age drops at most `limit` jobs for each of them, the newest of the old ones first. Count drops at
+-- n jobs of the same policy came to it. Age drops at most `limit` jobs for each of them and 1000 in all, the newest of the old ones first. Count drops at
 -- most 100 for each and 1000 in all, the oldest first: more are there only after the count was made smaller, and later calls drop them.
 function L.retain(b, state, now, count, age, limit, n)
   local set = b .. state
   if age > 0 then
-    local oldest, most = int(now - age), limit * n
+    local oldest, most = int(now - age), math.min(limit * n, 1000)
     local ids = rc('ZREVRANGEBYSCORE', set, oldest, '-inf', 'LIMIT', 0, most)
     drop(b, ids, now)
     if #ids < most then
