@@ -78,7 +78,7 @@ func TestDrainOfLongLists(t *testing.T) {
 		b.do("zadd", b.key("q", "repeat"), 7, "s")
 		b.waiting("q", "wait", "repeat:s:7")
 		b.do("lrem", b.key("q", "wait"), 1, "repeat:s:7")
-		b.do("linsert", b.key("q", "wait"), "before", "j"+strconv.Itoa(b.long/2), "repeat:s:7")
+		b.do("linsert", b.key("q", "wait"), "before", "j"+strconv.Itoa(b.long-5), "repeat:s:7")
 
 		ctx := b.cancelAfter(1)
 		require.ErrorIs(b.t, b.Drain(ctx, "q", false), context.Canceled)
