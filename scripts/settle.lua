@@ -473,14 +473,31 @@ if L and L.back then
   local used, ttl = tonumber(rc('GET', limiter) or '0'), rc('PTTL', limiter)
   if ttl > 0 and used and used >= (max or 9007199254740991) then limited = ttl end
 end
+local count_starts -- counts started jobs for the rate limit; the first ones of a window begin it
+if max then
+  count_starts = function(n)
+    local used = redis.pcall('INCRBY', limiter, n)
+    if type(used) ~= 'number' and not cold().counted(used) then
+      rc('SET', limiter, n)
+      used = n
+    end
+    if used == n then
+      local time = tonumber(per ~= '' and per or rc('HGET', B .. 'meta', 'duration') or 0) or 0
+      rc('PEXPIRE', limiter, time == time and int(math.floor(min(math.abs(time), 9007199254740991))) or '0')
+    end
+  end
+end
+
 if again and want > 0 and locked then
-  local found = cold().taken_before(B, token)
+  local found, unwritten = cold().taken_before(B, token), 0
   for i = 1, #found do
     local key = B .. found[i]
     rc('PEXPIRE', key .. ':lock', lasting)
+    if L.note_start(B, found[i], now, worker) then unwritten = unwritten + 1 end
     o = cold().report(out, o, found[i], key)
   end
   taken = #found
+  if max and unwritten > 0 then count_starts(taken) end -- it was stopped before it counted them
   if taken > 0 then want = 0 end -- what the first sending left was not to be had
 end
 if want > 0 then
@@ -613,15 +630,7 @@ if want > 0 then
       end
     end
     if max and counted > 0 then
-      local used = redis.pcall('INCRBY', limiter, counted)
-      if type(used) ~= 'number' and not cold().counted(used) then
-        rc('SET', limiter, counted)
-        used = counted
-      end
-      if used == counted then
-        local time = tonumber(per ~= '' and per or rc('HGET', B .. 'meta', 'duration') or 0) or 0
-        rc('PEXPIRE', limiter, time == time and int(math.floor(min(math.abs(time), 9007199254740991))) or '0')
-      end
+      count_starts(counted)
       if room then room = room - counted end
     end
     taken, want = taken + g, want - g

@@ -118,3 +118,40 @@ func TestARetryThatCannotBeCountedLeavesTheJobActive(t *testing.T) {
 	require.Equal(t, []string{"1"}, admin.LRange(ctx, "bull:q:active", 0, -1).Val())
 	require.Empty(t, admin.LRange(ctx, "bull:q:wait", 0, -1).Val())
 }
+
+// A call that takes a child and is stopped before it wrote that the child was
+// started, writes it when it is made again. The child's parent hears of its end.
+func TestATakeThatWasStoppedIsCompletedByTheNextCall(t *testing.T) {
+	t.Parallel()
+	srv := testredis.Start(t)
+	admin := srv.Client(t)
+	ctx := t.Context()
+	s, err := New(admin)
+	require.NoError(t, err)
+	fields := []any{"name", "n", "data", "{}", "opts", "{}", "timestamp", "1", "delay", "0", "priority", "0"}
+	require.NoError(t, admin.HSet(ctx, "bull:q:p", fields...).Err())
+	require.NoError(t, admin.ZAdd(ctx, "bull:q:waiting-children", redis.Z{Score: 1, Member: "p"}).Err())
+	require.NoError(t, admin.SAdd(ctx, "bull:q:p:dependencies", "bull:q:1").Err())
+	require.NoError(t, admin.HSet(ctx, "bull:q:1", append(fields, "parentKey", "bull:q:p", "parent", `{"id":"p","queueKey":"bull:q"}`)...).Err())
+	require.NoError(t, admin.LPush(ctx, "bull:q:wait", "1").Err())
+	require.NoError(t, admin.HSet(ctx, "bull:q:meta", "opts.maxLenEvents", "10000").Err())
+	take := settleAt(1)
+	take.Worker, take.Limit = "", &storage.RateLimit{Max: 5, Per: time.Hour} // without a name such a child has as many fields as a job that was started
+	require.NoError(t, admin.Do(ctx, "acl", "setuser", "default", "-xadd").Err())
+	_, err = s.Settle(ctx, "q", take)
+	require.Error(t, err)
+	require.NoError(t, admin.Do(ctx, "acl", "setuser", "default", "+xadd").Err())
+	take.Again = true
+	reply, err := s.Settle(ctx, "q", take)
+	require.NoError(t, err)
+	require.Len(t, reply.Jobs, 1)
+	require.Equal(t, 1, reply.Jobs[0].AttemptsStarted)
+	require.Equal(t, "1", admin.Get(ctx, "bull:q:limiter").Val(), "it counts for the rate limit")
+	done := settleAt(0, completed("1"))
+	done.Worker = ""
+	reply, err = s.Settle(ctx, "q", done)
+	require.NoError(t, err)
+	require.NoError(t, reply.Errs[0])
+	require.Empty(t, admin.SMembers(ctx, "bull:q:p:dependencies").Val())
+	require.Equal(t, []string{"p"}, admin.LRange(ctx, "bull:q:wait", 0, -1).Val())
+}

@@ -1,3 +1,4 @@
+-- needs: foreign counter
 -- A request that is sent again because its answer was lost. A call happens as a whole or not at all, and the token of a taken job is
 -- known to the one that took it alone. So what still has its lock was not settled, and what is locked with the call's own token was taken.
 
@@ -45,4 +46,16 @@ function L.taken_before(b, token)
     end
   end
   return found
+end
+
+-- Writes of a job that the first sending took what it did not write because it was stopped: that the job was started, at the time of the
+-- request. Returns whether it had to. Without this a child would look like a job that has no parent.
+function L.note_start(b, id, now, worker)
+  local key = b .. id
+  local h = L.fields(key, 'processedOn')
+  if not h or h[1] == now then return false end
+  rc('HSET', key, 'processedOn', now)
+  if worker ~= '' then rc('HSET', key, 'pb', worker) end
+  L.count_up(key, 'ats')
+  return true
 end
