@@ -11,7 +11,7 @@ command -v apt-get >/dev/null && { [ -z "$$sudo" ] || command -v sudo >/dev/null
 $$sudo apt-get update -qq && $$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $(1) >/dev/null;
 endef
 
-.PHONY: demo test setup check generate bench soak
+.PHONY: demo test setup check generate bench soak compat
 
 demo: ## generate, then run typed tasks on the files below DIR, with an embedded server
 	go generate ./...
@@ -47,3 +47,6 @@ bench: setup ## side by side with Node, asynq and River; see docs/performance.md
 soak: setup ## Go and Node programs on the same queues under random faults: JOBS, SEED; see docs/reliability.md
 	BULLMQ_REQUIRE=1 BULLMQ_SOAK_JOBS=$(or $(JOBS),1000000) BULLMQ_SEED=$(or $(SEED),1) BULLMQ_SOAK_REPORT=1 \
 		go test ./interop/soak -run Fleet -v -count=1 -timeout 24h
+
+compat: setup ## the interop scenarios with other releases of bullmq: VERSIONS; see docs/compatibility.md
+	go run ./interop/compat $(or $(VERSIONS),5.1.0 5.20.0 5.40.0 5.58.0 5.81.5 6.0.0 6.3.0 6.7.0)

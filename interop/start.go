@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -25,6 +26,12 @@ type Library struct {
 
 // Package is the name under which node/package.json installs the release.
 func (l Library) Package() string { return l.pkg }
+
+// v5 reports whether the release is one of 5.x.
+func (l Library) v5() bool { return strings.HasPrefix(l.Version, "5.") }
+
+// ReleasesBegin stands before the part of docs/compatibility.md that make compat writes.
+const ReleasesBegin = "\n<!-- releases: written by make compat -->\n"
 
 // The releases that are installed, by the names that node/package.json gives them.
 var (
