@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bullmq-gen/bullmq-gen/internal/guard"
+	"github.com/bullmq-gen/bullmq-gen/internal/wire"
 )
 
 // BackoffStrategy computes the wait before the next attempt. Attempt is the
@@ -26,7 +27,7 @@ func (b *Backoff) wait(attempt int, random float64) time.Duration {
 	if b.Jitter > 0 {
 		ms = math.Floor(random*ms*b.Jitter + ms*(1-b.Jitter))
 	}
-	return min(millisDuration(ms), maxDelay)
+	return min(millisDuration(ms), wire.MaxDuration)
 }
 
 // retryDelay is the wait before the next attempt by a type that is built in.

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/bullmq-gen/bullmq-gen/internal/wire"
 )
 
 func TestKeysOfScopes(t *testing.T) {
@@ -79,7 +81,7 @@ func TestKeysDifferWhenScopesOrValuesDo(t *testing.T) {
 		}
 		seen[id] = string(from)
 		var p problems
-		checkJobID(id, &p)
+		p.addErr(wire.CheckID(id))
 		require.NoError(t, p.err())
 	}
 }

@@ -391,7 +391,7 @@ func TestAddFlowsProblems(t *testing.T) {
 		"r.children[1] (/): there is no node":                        {with(NewNode("q", "r", 1), NewNode("q", "a", 1), nil)},
 		"does a node contain itself":                                 {loop},
 		`queue name "a:b" must not contain a colon`:                  {NewNode("a:b", "x", 1)},
-		"a queue needs a name":                                       {NewNode("", "x", 1)},
+		"the queue's name is empty":                                  {NewNode("", "x", 1)},
 		"the name of a task must not be empty":                       {NewNode("q", "", 1)},
 		"x (q/x): payload: at $: chan int has no form in JSON":       {NewNode("q", "x", make(chan int))},
 		"r.children[0] (q/c): a child within a flow has its parent":  {with(NewNode("q", "r", 1), parented)},

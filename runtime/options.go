@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bullmq-gen/bullmq-gen/internal/jsjson"
+	"github.com/bullmq-gen/bullmq-gen/internal/wire"
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
@@ -45,21 +46,18 @@ type Options struct {
 	prefix string    // set by UnderPrefix
 }
 
-// maxPriority is the greatest priority whose scores are exact (2^21 - 1).
-const maxPriority = 2097151
-
 // check adds what is wrong with the options.
 func (o *Options) check(p *problems) {
 	if o.Attempts < 0 {
 		p.add("attempts must be 0 or more, not %d", o.Attempts)
 	}
-	if o.Priority < 0 || o.Priority > maxPriority {
-		p.add("priority must be from 0 to %d, not %d", maxPriority, o.Priority)
+	if o.Priority < 0 || o.Priority > wire.MaxPriority {
+		p.add("priority must be from 0 to %d, not %d", wire.MaxPriority, o.Priority)
 	}
 	if o.Delay < 0 {
 		p.add("delay must not be negative (%v): to run a job as soon as possible, leave it out", o.Delay)
 	}
-	if o.Delay > maxDelay {
+	if o.Delay > wire.MaxDuration {
 		p.add("delay %v is longer than 200 years", o.Delay)
 	}
 	if o.SizeLimit < 0 || o.KeepLogs < 0 || o.StackTraceLimit != nil && *o.StackTraceLimit < 0 {
@@ -71,7 +69,9 @@ func (o *Options) check(p *problems) {
 	o.Backoff.check(p)
 	p.retention("keep completed", o.KeepCompleted)
 	p.retention("keep failed", o.KeepFailed)
-	checkJobID(o.JobID, p)
+	if o.JobID != "" {
+		p.addErr(wire.CheckID(o.JobID))
+	}
 	if o.Dedup != nil {
 		o.Dedup.check(p)
 		if o.Parent != nil {
@@ -101,8 +101,6 @@ func (o *Options) checkText(p *problems) {
 		checkUTF8("the parent's id", o.Parent.ID, p)
 	}
 }
-
-const maxDelay = 200 * 365 * 24 * time.Hour
 
 // checkTelemetry refuses a trace context that is not what peers parse: the JSON
 // text of an object of strings. A Node worker with telemetry reads it outside any

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullmq-gen/bullmq-gen/internal/wire"
 	"github.com/bullmq-gen/bullmq-gen/runtime/internal/engine/runner"
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
@@ -117,7 +118,7 @@ func FuzzOptions(f *testing.F) {
 			r := runner.New(runner.Config{Program: program{w}, Now: time.Now})
 			r.Begin(context.Background())
 			job := r.AdoptOne(&storage.Record{AttemptsMade: made, Opts: []byte(text)}, "t", time.Now())
-			require.LessOrEqual(t, r.Decide(job, nil, ErrTimeout).Delay, maxDelay)
+			require.LessOrEqual(t, r.Decide(job, nil, ErrTimeout).Delay, wire.MaxDuration)
 		}
 		stable := text
 		for range 3 {
@@ -138,7 +139,7 @@ func TestOptionsAreCheckedAllAtOnce(t *testing.T) {
 	t.Parallel()
 	minus := -1
 	o := Options{
-		Attempts: -1, Priority: maxPriority + 1, Delay: -time.Second, StackTraceLimit: &minus, Timeout: -1,
+		Attempts: -1, Priority: wire.MaxPriority + 1, Delay: -time.Second, StackTraceLimit: &minus, Timeout: -1,
 		Backoff: Backoff{Delay: time.Second, Jitter: 2}, JobID: "12", Dedup: &Dedup{TTL: 1, Extend: true, KeepLastIfActive: true},
 		KeepCompleted: &Retention{Count: -1}, Parent: &Parent{Queue: "a:b"},
 	}
@@ -161,7 +162,7 @@ func TestC063JobIDs(t *testing.T) {
 		"123": false, "-5": false, "0": false, "a:b": false, "a:b:c:d": false, "0:a:b": false, "99999999999999999999": false,
 	} {
 		var p problems
-		checkJobID(id, &p)
+		p.addErr(wire.CheckID(id))
 		require.Equal(t, ok, len(p.list) == 0, "%.20q: %v", id, p.err())
 	}
 }
@@ -180,7 +181,7 @@ func TestBackoffWaits(t *testing.T) {
 		{Backoff{Type: "exponential", Delay: time.Second, Max: 5 * time.Second}, 4, 0, 5 * time.Second},
 		{Backoff{Type: "fixed", Delay: 1001 * time.Millisecond, Jitter: 0.5}, 1, 0, 500 * time.Millisecond},
 		{Backoff{Type: "fixed", Delay: 1000 * time.Millisecond, Jitter: 1}, 1, 0.25, 250 * time.Millisecond},
-		{Exponential(time.Hour), 2000, 0, maxDelay},
+		{Exponential(time.Hour), 2000, 0, wire.MaxDuration},
 	}
 	for _, tt := range tests {
 		require.Equal(t, tt.want, tt.b.wait(tt.attempt, tt.random), "%+v", tt)

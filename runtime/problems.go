@@ -3,11 +3,9 @@ package bullmq
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
+	"github.com/bullmq-gen/bullmq-gen/internal/wire"
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
@@ -31,22 +29,15 @@ func (p *problems) wrap(format string, args ...any) error {
 }
 
 func (p *problems) queueName(name string) {
-	if s := queueNameProblem(name); s != "" {
-		p.add("%s", s)
-	}
+	p.addErr(wire.CheckQueue(name))
 }
 
-// maxName is the longest name of a job in bytes: it stands in every one of its events.
-const maxName = 300
+func (p *problems) jobName(what, name string) { p.addErr(wire.CheckName(what, name)) }
 
-func (p *problems) jobName(what, name string) {
-	switch {
-	case name == "":
-		p.add("the %s of a task must not be empty", what)
-	case len(name) > maxName:
-		p.add("%s %.20q... has %d bytes, more than %d", what, name, len(name), maxName)
-	case strings.TrimSpace(name) != name || strings.ContainsFunc(name, unicode.IsControl) || !utf8.ValidString(name):
-		p.add("%s %q must be valid UTF-8 without control characters and outer spaces", what, name)
+// addErr adds an error, if there is one.
+func (p *problems) addErr(err error) {
+	if err != nil {
+		p.list = append(p.list, err)
 	}
 }
 

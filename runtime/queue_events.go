@@ -7,6 +7,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/bullmq-gen/bullmq-gen/internal/wire"
 	"github.com/bullmq-gen/bullmq-gen/runtime/internal/engine/outage"
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
@@ -45,8 +46,8 @@ func (q *Queue) Events(ctx context.Context, opts ...EventsOption) iter.Seq2[Even
 		for _, o := range opts {
 			o(r)
 		}
-		if s := queueNameProblem(q.name); s != "" {
-			yield(nil, storage.Invalid("bullmq: events: %s", s))
+		if err := wire.CheckQueue(q.name); err != nil {
+			yield(nil, storage.Invalid("bullmq: events: %w", err))
 			return
 		}
 		back := &outage.Backoff{}

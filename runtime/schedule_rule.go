@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/bullmq-gen/bullmq-gen/internal/wire"
 	"github.com/bullmq-gen/bullmq-gen/runtime/cron"
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
@@ -55,7 +56,7 @@ func (s *ScheduleSpec) checkInterval(p *problems) {
 	if s.Every < time.Millisecond || s.Every%time.Millisecond != 0 {
 		p.add("interval %v must be a whole number of milliseconds above 0", s.Every)
 	}
-	if s.Every > maxDelay {
+	if s.Every > wire.MaxDuration {
 		p.add("interval %v is longer than 200 years", s.Every)
 	}
 	if s.Offset < 0 || s.Offset >= s.Every || s.Offset%time.Millisecond != 0 {

@@ -2,7 +2,6 @@ package bullmq
 
 import (
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -224,14 +223,3 @@ func (None) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
 
 // UnmarshalJSON takes any value: what a peer returned does not matter here.
 func (*None) UnmarshalJSON([]byte) error { return nil }
-
-// queueNameProblem is what is wrong with a queue's name, or empty.
-func queueNameProblem(name string) string {
-	switch {
-	case name == "":
-		return "a queue needs a name"
-	case strings.Contains(name, ":"):
-		return fmt.Sprintf("queue name %q must not contain a colon", name)
-	}
-	return ""
-}

@@ -3,17 +3,17 @@ package audit
 import (
 	"strings"
 
-	"github.com/bullmq-gen/bullmq-gen/internal/keytype"
+	"github.com/bullmq-gen/bullmq-gen/internal/wire"
 )
 
 // Containers are the keys that hold ids; each of them is a state.
 var Containers = []string{"wait", "paused", "active", "prioritized", "delayed", "waiting-children", "completed", "failed"}
 
 // OwnTypes are the types of the keys that a queue has by itself.
-var OwnTypes = keytype.Own
+var OwnTypes = wire.Own
 
 // PartTypes are the types of the keys that belong to a job, by what follows its id.
-var PartTypes = keytype.Parts
+var PartTypes = wire.Parts
 
 // Kind is what a key of a queue is.
 type Kind int
@@ -39,7 +39,7 @@ func Classify(suffix string, scheduled func(id string) bool) (kind Kind, name, p
 	head, rest, _ := strings.Cut(suffix, ":")
 	i := strings.LastIndexByte(suffix, ':')
 	switch {
-	case head == "gen":
+	case head == wire.ExtraPrefix:
 		return KindExtra, rest, ""
 	case head == "de" && rest != "":
 		return KindDedup, rest, ""

@@ -13,10 +13,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/bullmq-gen/bullmq-gen/internal/model"
+	"github.com/bullmq-gen/bullmq-gen/internal/wire"
 )
-
-// maxDuration is what the runtime accepts for a wait.
-const maxDuration = 200 * 365 * 24 * time.Hour
 
 var days = regexp.MustCompile(`^([0-9]+)d$`)
 
@@ -37,7 +35,7 @@ func parseDuration(text string) (time.Duration, error) {
 		return 0, fmt.Errorf("%s is too short: the shortest is 1ms", text)
 	case d%time.Millisecond != 0:
 		return 0, fmt.Errorf("%s is not a whole number of milliseconds", text)
-	case d > maxDuration:
+	case d > wire.MaxDuration:
 		return 0, fmt.Errorf("%s is longer than 200 years", text)
 	}
 	return d, nil
@@ -154,18 +152,14 @@ func parseBackoff(text string, b *model.Backoff) error {
 	return fmt.Errorf("%q is not a backoff: write fixed:1s, exponential:1s or custom:NAME", text)
 }
 
-// maxName is the longest name of a queue or job, in bytes. It leaves room in
-// a key of the storage and on a dashboard.
-const maxName = 300
-
 // NameProblem says what is wrong with a name that goes to the storage and to
 // peers, or nil.
 func NameProblem(name, what string) error {
 	switch {
 	case strings.TrimSpace(name) == "":
 		return fmt.Errorf("the %s has no name", what)
-	case len(name) > maxName:
-		return fmt.Errorf("the name of the %s has %d bytes: %d are allowed", what, len(name), maxName)
+	case len(name) > wire.MaxName:
+		return fmt.Errorf("the name of the %s has %d bytes: %d are allowed", what, len(name), wire.MaxName)
 	case !utf8.ValidString(name):
 		return fmt.Errorf("the name of the %s %q is not valid UTF-8", what, name)
 	case strings.ContainsFunc(name, unicode.IsControl):
@@ -182,8 +176,8 @@ func NameProblem(name, what string) error {
 
 // QueueProblem says what is wrong with the name of a queue, or nil.
 func QueueProblem(name string) error {
-	if strings.Contains(name, ":") {
-		return fmt.Errorf("queue name %q must not contain a colon, which separates the parts of its keys; write %q", name, strings.ReplaceAll(name, ":", "-"))
+	if err := NameProblem(name, "queue"); err != nil {
+		return err
 	}
-	return NameProblem(name, "queue")
+	return wire.CheckQueue(name)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/bullmq-gen/bullmq-gen/internal/jsjson"
+	"github.com/bullmq-gen/bullmq-gen/internal/wire"
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
@@ -330,15 +331,14 @@ func (s *Store) checkAdd(queue string, jobs []intake) error {
 }
 
 func (s *Store) checkJob(b string, j intake) error {
+	if err := wire.CheckStoredID(j.ID); err != nil {
+		return err
+	}
 	switch {
-	case j.ID == "0" || strings.HasPrefix(j.ID, "0:"):
-		return fmt.Errorf("the id %q is kept for markers: choose another", j.ID)
-	case reserved[j.ID]:
-		return fmt.Errorf("the id %q is the name of one of the queue's own keys: choose another", j.ID)
 	case j.Timestamp.IsZero():
 		return errors.New("it has no timestamp")
-	case j.Priority < 0 || j.Priority > maxPriority:
-		return fmt.Errorf("the priority %d is not one of 0 to %d", j.Priority, maxPriority)
+	case j.Priority < 0 || j.Priority > wire.MaxPriority:
+		return fmt.Errorf("the priority %d is not one of 0 to %d", j.Priority, wire.MaxPriority)
 	case j.Dedup != nil && j.Dedup.ID == "":
 		return errors.New("deduplication needs an id")
 	case j.Parent == nil:

@@ -174,8 +174,8 @@ func TestAddRefuses(t *testing.T) {
 	t.Parallel()
 	onServers(t, nil, func(b *bench) {
 		for want, change := range map[string]func(*storage.NewJob){
-			`"0:x" is kept for markers`:     func(j *storage.NewJob) { j.ID = "0:x" },
-			`"0" is kept for markers`:       func(j *storage.NewJob) { j.ID = "0" },
+			`"0:x" must not be 0`:           func(j *storage.NewJob) { j.ID = "0:x" },
+			`"0" must not be 0`:             func(j *storage.NewJob) { j.ID = "0" },
 			"there are no options":          func(j *storage.NewJob) { j.Opts = nil },
 			"it has no timestamp":           func(j *storage.NewJob) { j.Timestamp = time.Time{} },
 			"priority -1 is not one of 0":   func(j *storage.NewJob) { j.Priority = -1 },
@@ -183,7 +183,7 @@ func TestAddRefuses(t *testing.T) {
 			"deduplication needs an id":     func(j *storage.NewJob) { j.Dedup = &storage.Dedup{} },
 			"a parent needs an id":          func(j *storage.NewJob) { j.Parent = &storage.Parent{Queue: "bull:q"} },
 			"and a queue with its prefix":   func(j *storage.NewJob) { j.Parent = &storage.Parent{ID: "1"} },
-			`queue "q": job 2 of 3: the id`: func(j *storage.NewJob) { j.ID = "0" },
+			`queue "q": job 2 of 3: job id`: func(j *storage.NewJob) { j.ID = "0" },
 		} {
 			jobs := plainJobs(3)
 			change(&jobs[1])

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/bullmq-gen/bullmq-gen/internal/wire"
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
@@ -47,7 +48,7 @@ func (in *input) time(what string, t time.Time) *input {
 }
 
 func (in *input) priority(p int) *input {
-	return in.that(p >= 0 && p <= maxPriority, "the priority %d is not one of 0 to %d", p, maxPriority)
+	return in.that(p >= 0 && p <= wire.MaxPriority, "the priority %d is not one of 0 to %d", p, wire.MaxPriority)
 }
 
 // err is one error with all problems, or nil.
@@ -61,6 +62,3 @@ func (in *input) err() error {
 	}
 	return storage.OfKind(storage.ErrInvalid, errors.Join(in.base, rest))
 }
-
-// maxPriority is the least urgent one: a larger one would not fit the score of a prioritized job.
-const maxPriority = 1<<21 - 1

@@ -34,7 +34,7 @@ func TestAddFlowAllOrNone(t *testing.T) {
 		"deduplicated child":           {[]storage.FlowNode{node("q/R", ""), node("q/a", "q/R", dedup)}, 1, nil, "and be the child of another"},
 		"no id":                        {[]storage.FlowNode{node("q/R", ""), node("q/", "q/R")}, 1, nil, "needs an id"},
 		"id with a colon":              {[]storage.FlowNode{node("q/R", ""), node("q/a:b:c", "q/R")}, 1, nil, "must not contain a colon"},
-		"id of a marker":               {[]storage.FlowNode{node("q/R", "", id("0"))}, 0, nil, "is kept for markers"},
+		"id of a marker":               {[]storage.FlowNode{node("q/R", "", id("0"))}, 0, nil, "means a marker"},
 		"id of a key of the queue":     {[]storage.FlowNode{node("q/R", ""), node("q/wait", "q/R")}, 1, nil, "the name of one of the queue's own keys"},
 		"queue without prefix":         {[]storage.FlowNode{node("q/R", "", queue("q"))}, 0, nil, `the queue's name "q" has no prefix`},
 		"queue with an empty prefix":   {[]storage.FlowNode{node("q/R", "", queue(":q"))}, 0, nil, "prefix of queue \":q\" is empty"},

@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/bullmq-gen/bullmq-gen/internal/keytype"
+	"github.com/bullmq-gen/bullmq-gen/internal/wire"
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
@@ -87,10 +87,10 @@ func ofOneJob(err error) bool {
 
 // foreignOwn describes what cannot be used among the queue's own keys.
 func (s *Store) foreignOwn(ctx context.Context, b string) string {
-	names := slices.Sorted(maps.Keys(keytype.Own))
+	names := slices.Sorted(maps.Keys(wire.Own))
 	keys := make([]typedKey, len(names))
 	for i, name := range names {
-		keys[i] = typedKey{b + name, keytype.Own[name]}
+		keys[i] = typedKey{b + name, wire.Own[name]}
 	}
 	if found := s.firstForeign(ctx, keys); found != "" {
 		return found
@@ -139,8 +139,8 @@ func (s *Store) foreignOf(ctx context.Context, b string, ids []string) string {
 type typedKey struct{ key, typ string }
 
 func appendParts(keys []typedKey, job string) []typedKey {
-	for _, part := range slices.Sorted(maps.Keys(keytype.Parts)) {
-		keys = append(keys, typedKey{job + ":" + part, keytype.Parts[part]})
+	for _, part := range slices.Sorted(maps.Keys(wire.Parts)) {
+		keys = append(keys, typedKey{job + ":" + part, wire.Parts[part]})
 	}
 	return keys
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/bullmq-gen/bullmq-gen/internal/keytype"
 	"github.com/bullmq-gen/bullmq-gen/internal/testredis"
+	"github.com/bullmq-gen/bullmq-gen/internal/wire"
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
@@ -59,8 +59,8 @@ var jobFields = []string{
 // queuePoisons are those of what all jobs of a queue share.
 func queuePoisons() []poison {
 	var all []poison
-	for _, name := range slices.Sorted(maps.Keys(keytype.Own)) {
-		all = append(all, otherType("bull:q:"+name, keytype.Own[name]))
+	for _, name := range slices.Sorted(maps.Keys(wire.Own)) {
+		all = append(all, otherType("bull:q:"+name, wire.Own[name]))
 	}
 	fields := map[string][]string{
 		"meta":              {"paused", "concurrency", "max", "duration", "opts.maxLenEvents", "version"},
@@ -98,8 +98,8 @@ func queuePoisons() []poison {
 func jobPoisons(id string) []poison {
 	key := "bull:q:" + id
 	all := []poison{otherType(key, "hash")}
-	for _, part := range slices.Sorted(maps.Keys(keytype.Parts)) {
-		all = append(all, otherType(key+":"+part, keytype.Parts[part]))
+	for _, part := range slices.Sorted(maps.Keys(wire.Parts)) {
+		all = append(all, otherType(key+":"+part, wire.Parts[part]))
 	}
 	for _, f := range jobFields {
 		for _, text := range hostileTexts {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bullmq-gen/bullmq-gen/internal/wire"
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
@@ -55,7 +56,7 @@ func (s *Store) obliterateStep(ctx context.Context, queue string, force bool, co
 // definitions of schedules that are not listed, and keys that are ours alone,
 // of which there are keys among those given.
 func (s *Store) sweep(ctx context.Context, queue string, suffixes []string) error {
-	if _, err := s.removeOrphans(ctx, queue, collect(suffixes, jobOfKey), 0); err != nil {
+	if _, err := s.removeOrphans(ctx, queue, collect(suffixes, wire.JobOfKey), 0); err != nil {
 		return err
 	}
 	var args []any
@@ -69,7 +70,7 @@ func (s *Store) sweep(ctx context.Context, queue string, suffixes []string) erro
 		args = append(args, "repeat", id)
 	}
 	for _, name := range collect(suffixes, ownOfKey) {
-		args = append(args, "gen", name)
+		args = append(args, wire.ExtraPrefix, name)
 	}
 	if args == nil {
 		return nil
@@ -84,7 +85,7 @@ func iterationOfKey(suffix string) (id string, ok bool) {
 		return "", false
 	}
 	id = suffix
-	if i := strings.LastIndexByte(id, ':'); jobParts[id[i+1:]] {
+	if i := strings.LastIndexByte(id, ':'); wire.Parts[id[i+1:]] != "" {
 		id = id[:i]
 	}
 	_, err := strconv.ParseUint(id[strings.LastIndexByte(id, ':')+1:], 10, 64)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullmq-gen/bullmq-gen/internal/wire"
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
@@ -200,7 +201,7 @@ func TestKeysOfJobs(t *testing.T) {
 		"metrics:failed": "", "metrics:failed:data": "", "dn:failed": "", "de:logs": "", "": "", ":lock": "",
 		"a:b:c": "", "a:wait": "", "a:b:lock": "",
 	} {
-		id, ok := jobOfKey(suffix)
+		id, ok := wire.JobOfKey(suffix)
 		require.Equal(t, want != "", ok, suffix)
 		if ok {
 			require.Equal(t, want, id)

@@ -7,29 +7,9 @@ import (
 	"strings"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/bullmq-gen/bullmq-gen/internal/wire"
 )
-
-// reserved are the names of keys of a queue that are no jobs, and the first
-// parts of such names.
-var reserved = map[string]bool{
-	"active": true, "wait": true, "waiting-children": true, "paused": true, "id": true, "delayed": true,
-	"prioritized": true, "stalled-check": true, "completed": true, "failed": true, "stalled": true, "repeat": true,
-	"limiter": true, "meta": true, "events": true, "pc": true, "marker": true, "de": true, "dn": true,
-	"metrics": true, "priority": true, "delay": true,
-}
-
-// jobParts are what follows a job's id in the names of its other keys.
-var jobParts = map[string]bool{
-	"logs": true, "dependencies": true, "processed": true, "failed": true, "unsuccessful": true, "lock": true,
-}
-
-// jobOfKey is the id of the job that a key may be of, by what follows the
-// queue's base in it. Ids with a colon are not found: their keys look like
-// those of queues under a longer prefix.
-func jobOfKey(suffix string) (id string, ok bool) {
-	id, part, sub := strings.Cut(suffix, ":")
-	return id, id != "" && !reserved[id] && (!sub || jobParts[part])
-}
 
 // RemoveOrphans implements [storage.Operator].
 func (s *Store) RemoveOrphans(ctx context.Context, queue string, count, limit int) (int, error) {
@@ -46,7 +26,7 @@ func (s *Store) RemoveOrphans(ctx context.Context, queue string, count, limit in
 	total := 0
 	err = s.scan(ctx, queue, count, func(suffixes []string) (bool, error) {
 		ids := collect(suffixes, func(suffix string) (string, bool) {
-			id, ok := jobOfKey(suffix)
+			id, ok := wire.JobOfKey(suffix)
 			return id, ok && !listed[id]
 		})
 		n, err := s.removeOrphans(ctx, queue, ids, max(0, limit-total))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/bullmq-gen/bullmq-gen/internal/wire"
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 	"github.com/bullmq-gen/bullmq-gen/scripts"
 )
@@ -215,11 +216,8 @@ func (s *Store) Usable(queue string) error {
 // before anything is sent, names that no peer accepts, and queues that a
 // cluster cannot hold.
 func (s *Store) base(queue string) (string, error) {
-	if queue == "" {
-		return "", storage.Invalid("bullmq: the queue's name is empty")
-	}
-	if strings.Contains(queue, ":") {
-		return "", storage.Invalid("bullmq: the queue's name %q contains a colon, which separates the parts of a key", queue)
+	if err := wire.CheckQueue(queue); err != nil {
+		return "", storage.Invalid("bullmq: %w", err)
 	}
 	b := s.prefix + ":" + queue + ":"
 	if s.cluster && hashTag(b) == "" {

@@ -77,7 +77,7 @@ func TestQueueNames(t *testing.T) {
 	b, err := s.base("my queue/ü")
 	require.NoError(t, err)
 	require.Equal(t, "{a}:b:my queue/ü:", b)
-	for name, want := range map[string]string{"": "name is empty", "a:b": "contains a colon"} {
+	for name, want := range map[string]string{"": "name is empty", "a:b": "must not contain a colon"} {
 		_, err := s.Add(t.Context(), name, plainJobs(1))
 		require.ErrorContains(t, err, want)
 		require.ErrorContains(t, s.Announce(t.Context(), name, "v", 0), want)
