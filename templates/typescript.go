@@ -104,11 +104,13 @@ export interface TypedQueue<Q extends QueueName>
 
 // tsReserved are the names that a file of declarations has of its own.
 var tsReserved = []string{
-	"AbortSignal", "AliasOf", "BulkJobOptions", "BulkOptions", "BulkOpts", "Coded", "CodedEnvelope", "Declared", "EarlierTasks", "Encode",
-	"Exclude", "FlowJob", "FlowNode", "FullNode", "GenOptions", "Handlers", "Job", "JobName", "JobsOptions", "Keys", "NodeOptions", "NodeTask",
-	"NonNullable", "Omit", "Opts", "Parameters", "ParentTask", "Promise", "Queue", "QueueName", "Readonly", "Record", "Repeat", "ScheduleOptions", "Scheduled", "Task",
-	"TaskData", "TaskJob", "TaskName", "TaskNode", "TaskOf", "TaskOptions", "TaskResult", "Tasks", "ToAdd", "TypedBulkJob", "TypedFlow",
-	"TypedJob", "TypedProcessor", "TypedQueue", "UUID",
+	"AbortSignal", "AliasOf", "BulkJobOptions", "BulkOptions", "BulkOptsWith", "Coded", "CodedEnvelope",
+	"DeclaredTask", "EarlierTasks", "Exclude", "FlowJob", "FlowNode", "FullNode", "GenOptions", "Handlers", "Job",
+	"JobName", "JobsOptions", "KeysOf", "NodeOptions", "NodeTask", "NonNullable", "Omit", "OptsWith",
+	"Parameters", "ParentTask", "Promise", "Queue", "QueueName", "Readonly", "Record", "ScheduleOptions",
+	"ScheduledTask", "TaskData", "TaskEncode", "TaskJob", "TaskName", "TaskNode", "TaskOf", "TaskOptions",
+	"TaskRepeat", "TaskResult", "Tasks", "ToAdd", "TypedBulkJob", "TypedFlow", "TypedJob", "TypedProcessor",
+	"TypedQueue", "TypedTask", "UUID",
 }
 
 // TypeScript returns the type declarations of p for Node programs.

@@ -61,7 +61,7 @@ export type CodedEnvelope = { [name: ` + "`$${string}`" + `]: unknown };
 export type Coded<T> = T | CodedEnvelope;
 
 /** Returns what is stored of the JSON text of a payload: it does what the codec does in Go. */
-export type Encode = (text: string, of: { queue: string; job: string; part: "data" }) => CodedEnvelope;
+export type TaskEncode = (text: string, of: { queue: string; job: string; part: "data" }) => CodedEnvelope;
 `
 
 // coded declares what tasks with a codec have, if there are some.

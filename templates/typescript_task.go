@@ -38,37 +38,37 @@ export interface TaskJob<N extends string> {
 type ToAdd = { readonly name: string; add(name: any, data: any, opts?: any): Promise<any>; addBulk(jobs: any): Promise<any> };
 
 /** More is what a task needs of a caller: keys the payload does not show, or encode for its codec. */
-type Opts<Options, More> = {} extends More ? [opts?: Options] : [opts: Options & More];
+type OptsWith<Options, More> = {} extends More ? [opts?: Options] : [opts: Options & More];
 
 /** The options of all jobs of addBulk, or a function that returns those of each. */
-type BulkOpts<Data, More> =
-  | Opts<BulkOptions, More>
+type BulkOptsWith<Data, More> =
+  | OptsWith<BulkOptions, More>
   | [opts: (data: Data, index: number) => TaskOptions & More];
 
-type Keys<More> = More extends { keys: infer K } ? { keys: K } : {};
+type KeysOf<More> = More extends { keys: infer K } ? { keys: K } : {};
 
 /** What is declared of task N of queue Q. */
-interface Declared<Q extends QueueName, N extends TaskName<Q>, Data, More> {
+interface DeclaredTask<Q extends QueueName, N extends TaskName<Q>, Data, More> {
   readonly queue: Q;
   readonly name: N;
   /** The options that all jobs of the task have. */
   readonly defaults: JobsOptions & { gen?: GenOptions };
   /** The id of a job with the payload; undefined: the queue numbers it. */
-  jobId(data: Data, ...opts: Opts<unknown, Keys<More>>): string | undefined;
+  jobId(data: Data, ...opts: OptsWith<unknown, KeysOf<More>>): string | undefined;
   /** The deduplication id of a job with the payload; undefined: it has none. */
-  deduplicationId(data: Data, ...opts: Opts<unknown, Keys<More>>): string | undefined;
+  deduplicationId(data: Data, ...opts: OptsWith<unknown, KeysOf<More>>): string | undefined;
   /** All options of a job with the payload, for a Queue: the task's, the payload's, and those given. */
-  options(data: Data, ...opts: Opts<TaskOptions, Keys<More>>): JobsOptions;
+  options(data: Data, ...opts: OptsWith<TaskOptions, KeysOf<More>>): JobsOptions;
 }
 
 /** A task whose jobs are added one by one, or many at once. */
-export interface Task<Q extends QueueName, N extends TaskName<Q>, Data, More = {}> extends Declared<Q, N, Data, More> {
+export interface TypedTask<Q extends QueueName, N extends TaskName<Q>, Data, More = {}> extends DeclaredTask<Q, N, Data, More> {
   /** Adds a job to the queue, with the options that are declared in Go. */
-  add(queue: ToAdd, data: Data, ...opts: Opts<TaskOptions, More>): Promise<TypedJob<Q, N>>;
+  add(queue: ToAdd, data: Data, ...opts: OptsWith<TaskOptions, More>): Promise<TypedJob<Q, N>>;
   /** Adds many jobs in one call. If one is wrong, none is added. */
-  addBulk(queue: ToAdd, list: readonly Data[], ...opts: BulkOpts<Data, More>): Promise<TypedJob<Q, N>[]>;
+  addBulk(queue: ToAdd, list: readonly Data[], ...opts: BulkOptsWith<Data, More>): Promise<TypedJob<Q, N>[]>;
   /** Returns a job for addBulk of a Queue, with jobs of other tasks. It adds nothing. */
-  job(data: Data, ...opts: Opts<TaskOptions, More>): TaskJob<N>;
+  job(data: Data, ...opts: OptsWith<TaskOptions, More>): TaskJob<N>;
 }
 
 /** Options of a job in a flow: its slot says what its failure means. */
@@ -87,9 +87,9 @@ export interface TaskNode<Q extends string, N extends string> {
 }
 
 /** A task whose jobs may be children in flows. */
-export interface NodeTask<Q extends QueueName, N extends TaskName<Q>, Data, More = {}> extends Task<Q, N, Data, More> {
+export interface NodeTask<Q extends QueueName, N extends TaskName<Q>, Data, More = {}> extends TypedTask<Q, N, Data, More> {
   /** Returns a job for a slot of another task. It adds nothing. */
-  node(data: Data, ...opts: Opts<NodeOptions, More>): TaskNode<Q, N>;
+  node(data: Data, ...opts: OptsWith<NodeOptions, More>): TaskNode<Q, N>;
 }
 `
 
@@ -97,16 +97,16 @@ export interface NodeTask<Q extends QueueName, N extends TaskName<Q>, Data, More
 const tsParentHelpers = `
 /** A task whose jobs wait for those in their slots. */
 export interface ParentTask<Q extends QueueName, N extends TaskName<Q>, Data, Slots, More = {}>
-  extends Declared<Q, N, Data, More> {
+  extends DeclaredTask<Q, N, Data, More> {
   /** Adds a job and those that it waits for in one step, by a FlowProducer. */
   addFlow<Node>(
     producer: { add(flow: FlowJob): Promise<Node> },
     data: Data,
     children: Slots,
-    ...opts: Opts<Omit<TaskOptions, "deduplication">, More>
+    ...opts: OptsWith<Omit<TaskOptions, "deduplication">, More>
   ): Promise<Node>;
   /** Returns a job with those that it waits for, for a FlowProducer or a slot of another task. It adds nothing. */
-  node(data: Data, children: Slots, ...opts: Opts<NodeOptions, More>): TaskNode<Q, N>;
+  node(data: Data, children: Slots, ...opts: OptsWith<NodeOptions, More>): TaskNode<Q, N>;
 }
 `
 
@@ -116,7 +116,7 @@ const tsScheduleHelpers = `
 export type ScheduleOptions = Omit<TaskOptions, "jobId" | "deduplication" | "delay" | "parent" | "timestamp">;
 
 /** When a schedule adds jobs, as BullMQ has it. */
-export interface Repeat {
+export interface TaskRepeat {
   pattern?: string;
   tz?: string;
   every?: number;
@@ -127,14 +127,14 @@ export interface Repeat {
 }
 
 /** A task with schedules. */
-export interface Scheduled<ID extends string, Data, More = {}> {
-  readonly schedules: Readonly<Record<ID, Repeat>>;
+export interface ScheduledTask<ID extends string, Data, More = {}> {
+  readonly schedules: Readonly<Record<ID, TaskRepeat>>;
   /** Stores a schedule that is declared, or replaces it. The payload is that of its jobs. */
   upsertSchedule(
     queue: { readonly name: string; upsertJobScheduler(id: string, repeat: any, template?: any): Promise<any> },
     id: ID,
     data: Data,
-    ...opts: Opts<ScheduleOptions, More>
+    ...opts: OptsWith<ScheduleOptions, More>
   ): Promise<Job | undefined>;
 }
 `
@@ -162,7 +162,7 @@ func (b *typescript) taskDeclarations(p *model.Package) string {
 func (b *typescript) taskType(t *model.Task) string {
 	data := b.whole(t.Payload, "")
 	args := []string{tsText(t.Queue), tsText(t.Name), data}
-	kind := "Task"
+	kind := "TypedTask"
 	switch {
 	case t.Parent():
 		kind, args = "ParentTask", append(args, b.slotTypes(t))
@@ -185,7 +185,7 @@ func (b *typescript) taskType(t *model.Task) string {
 	if more != "" {
 		args = append(args, more)
 	}
-	return typ + " & Scheduled<" + strings.Join(args, ", ") + ">"
+	return typ + " & ScheduledTask<" + strings.Join(args, ", ") + ">"
 }
 
 // slotTypes is the type of what stands in the slots of a job.
@@ -218,7 +218,7 @@ func (b *typescript) moreOf(t *model.Task) string {
 		members = append(members, "keys: { "+strings.Join(keys, "; ")+" }")
 	}
 	if t.Codec != nil {
-		members = append(members, "encode: Encode")
+		members = append(members, "encode: TaskEncode")
 	}
 	if len(members) == 0 {
 		return ""

@@ -68,7 +68,8 @@ function task(declared) {
     return declared[option]?.(data, keys);
   }
 
-  function options(data, { keys, encode, ...own } = {}) {
+  function options(data, opts) {
+    const { keys, encode, ...own } = opts ?? {};
     const all = { ...defaults };
     for (const option of ["jobId", "delay", "priority"]) {
       const value = fromPayload(option, data, keys);

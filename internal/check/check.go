@@ -45,12 +45,19 @@ func Packages(packages, others []*model.Package, o Options, l *diag.List) {
 	scheduleIDs(packages, l)
 }
 
-// payloadTypes are the types that are payloads of some task.
+// payloadTypes are the types in which tags make options of some task's jobs: its
+// payload, and the structs that lead from there to a tagged field, also those that
+// JSON has under a name of their own.
 func payloadTypes(packages []*model.Package) map[*model.Type]bool {
 	all := map[*model.Type]bool{}
 	for _, p := range packages {
 		for _, t := range p.Tasks {
 			all[t.Payload.Actual()] = true
+			for _, k := range t.Keys() {
+				for _, f := range k.Path[:len(k.Path)-1] {
+					all[f.EmbeddedStruct()] = true
+				}
+			}
 		}
 	}
 	return all

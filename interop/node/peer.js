@@ -20,7 +20,7 @@ console.log = console.error; // standard output is the protocol's
 
 const ctx = new Context(library, url, prefix);
 const ops = {};
-for (const part of ['./clock', './queue', './job', './worker', './manual', './events', './flow', './scheduler']) {
+for (const part of ['./clock', './queue', './job', './worker', './manual', './events', './flow', './scheduler', './generated']) {
   Object.assign(ops, require(part).ops(ctx));
 }
 ops.ops = async () => Object.keys(ops).sort();

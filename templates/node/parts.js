@@ -12,7 +12,8 @@ function task(declared) {
     return declared[option]?.(data, keys);
   }
 
-  function options(data, { keys, encode, ...own } = {}) {
+  function options(data, opts) {
+    const { keys, encode, ...own } = opts ?? {};
     const all = { ...defaults };
     for (const option of ["jobId", "delay", "priority"]) {
       const value = fromPayload(option, data, keys);
@@ -188,12 +189,22 @@ function float(value) {
   return String(number);
 }
 
-/** Returns the text of a float32: that of the shortest number that rounds to it. */
+/**
+ * Returns the text of a float32, as Go writes it: the shortest number that rounds to
+ * it, and of two that are equally near the even one. Below a power of two float32s
+ * are closer together, so that the nearest number may round to another one.
+ */
 function float32(value) {
   const number = Math.fround(float(value));
-  let digits = 1;
-  while (Math.fround(number.toPrecision(digits)) !== number) digits++;
-  return float(number.toPrecision(digits));
+  const size = Math.abs(number);
+  for (let digits = 0; ; digits++) {
+    const [exact, exponent] = size.toExponential(digits + 25).split("e");
+    const even = /[02468]\.?50{24}$/.test(exact) && !Number.isInteger(Math.log2(size));
+    const near = even ? `${exact.slice(0, -25)}e${exponent}` : size.toExponential(digits);
+    const above = (Number(near) + 10 ** (exponent - digits)).toExponential(digits);
+    const found = [near, above].find((text) => Math.fround(text) === size);
+    if (found) return float(Math.sign(number) * found);
+  }
 }
 
 /** Returns the text of a time in RFC 3339: the same instant in UTC. */
