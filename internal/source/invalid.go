@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 )
 
@@ -60,11 +61,8 @@ func (r *typeReader) why(n ast.Node) string {
 	if found := r.errorsIn(n.Pos(), n.End()); len(found) > 0 {
 		return found[0].Msg
 	}
-	file := r.fset.File(n.Pos())
-	for _, e := range r.errors {
-		if strings.Contains(e.Msg, "could not import") && r.fset.File(e.Pos) == file {
-			return r.whyImport(e.Msg)
-		}
+	if failed := r.failedImports(n.Pos(), ""); len(failed) > 0 {
+		return r.whyImport(failed[0])
 	}
 	return "the type checker cannot tell what it is; does the package compile?"
 }
@@ -91,7 +89,46 @@ func (r *typeReader) errorsIn(from, to token.Pos) []types.Error {
 	var found []types.Error
 	for _, e := range r.errors {
 		if from <= e.Pos && e.Pos <= to && !strings.HasPrefix(e.Msg, "\t") {
+			e.Msg = r.undefined(e)
 			found = append(found, e)
+		}
+	}
+	return found
+}
+
+// undefined is the message of an error. If that is about what stands before a dot,
+// and a package cannot be imported, it says so: the type checker does not know what
+// a missing package calls itself.
+func (r *typeReader) undefined(e types.Error) string {
+	name, ok := strings.CutPrefix(e.Msg, "undefined: ")
+	if !ok || !r.qualified[e.Pos] {
+		return e.Msg
+	}
+	return r.undefinedPackage(name, e.Pos)
+}
+
+// undefinedPackage is the message about a name that stands before a dot.
+func (r *typeReader) undefinedPackage(name string, at token.Pos) string {
+	message := "undefined: " + name
+	if failed := r.failedImports(at, name); len(failed) > 0 {
+		message += ", which may be the name of a package that cannot be imported: " + r.whyImport(failed[0])
+	}
+	return message
+}
+
+// failedImports are the messages about imports of a file that failed, those first
+// whose path has the name in it.
+func (r *typeReader) failedImports(at token.Pos, name string) []string {
+	var found []string
+	for _, e := range r.errors {
+		if !strings.Contains(e.Msg, "could not import") || r.fset.File(e.Pos) != r.fset.File(at) {
+			continue
+		}
+		path, _, _ := strings.Cut(strings.TrimPrefix(e.Msg, "could not import "), " ")
+		if strings.Contains(path, name) {
+			found = slices.Insert(found, 0, e.Msg)
+		} else {
+			found = append(found, e.Msg)
 		}
 	}
 	return found

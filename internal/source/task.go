@@ -111,10 +111,20 @@ func (r *reader) typeIn(s *ast.TypeSpec, arg *directive.Arg, without string) (t 
 	if err != nil {
 		message := evalMessage(err)
 		if strings.HasPrefix(message, "undefined") {
-			message += importHint(arg)
+			if name, _, ok := strings.Cut(arg.Value, "."); ok && len(r.types.failedImports(s.Pos(), name)) > 0 {
+				message = r.types.undefinedPackage(name, s.Pos())
+			} else {
+				message += importHint(arg)
+			}
 		}
 		r.l.Errorf(arg.ValuePos, "%s=%s: %s", arg.Key, arg.Value, message)
 		return nil, true
+	}
+	if name, _, ok := strings.Cut(arg.Value, "."); ok && !tv.IsType() {
+		if failed := r.types.failedImports(s.Pos(), name); len(failed) > 0 {
+			r.l.Errorf(arg.ValuePos, "%s=%s: its package cannot be imported: %s", arg.Key, arg.Value, r.types.whyImport(failed[0]))
+			return nil, true
+		}
 	}
 	if !tv.IsType() {
 		r.l.Errorf(arg.ValuePos, "%s=%s is not a type", arg.Key, arg.Value)

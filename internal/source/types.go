@@ -30,8 +30,10 @@ type typeReader struct {
 	fields   map[token.Pos]*ast.Field    // by the position of the name, in loaded packages
 	specs    map[token.Pos]*ast.TypeSpec // likewise
 	docs     map[token.Pos]string        // of types, likewise
-	errors   []types.Error
-	said     []string // what the go command says about the packages
+	// qualified are the positions of what stands before a dot.
+	qualified map[token.Pos]bool
+	errors    []types.Error
+	said      []string // what the go command says about the packages
 
 	known   typeutil.Map // of *model.Type
 	aliases map[*types.Alias]*model.Type
@@ -47,6 +49,7 @@ func newTypes(units []*Unit) *typeReader {
 		fields:    map[token.Pos]*ast.Field{},
 		specs:     map[token.Pos]*ast.TypeSpec{},
 		docs:      map[token.Pos]string{},
+		qualified: map[token.Pos]bool{},
 		aliases:   map[*types.Alias]*model.Type{},
 		locks:     map[types.Type]string{},
 		instances: map[*types.TypeName][]instance{},
@@ -61,6 +64,8 @@ func newTypes(units []*Unit) *typeReader {
 				switch n := n.(type) {
 				case *ast.StructType:
 					r.noteFields(n)
+				case *ast.SelectorExpr:
+					r.qualified[n.X.Pos()] = true
 				case *ast.GenDecl:
 					r.noteDocs(n)
 				}
