@@ -2,6 +2,7 @@ package bullmq
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -20,6 +21,9 @@ type Client struct {
 	now       func() time.Time
 	ownClock  bool // now is the program's
 	maxEvents int
+
+	addMiddleware    []AddMiddleware
+	handleMiddleware []HandleMiddleware // of workers
 
 	mu        sync.Mutex
 	announced map[string]bool
@@ -70,6 +74,7 @@ func NewClient(store storage.Storage, opts ...ClientOption) (*Client, error) {
 	if c.maxEvents < -1 {
 		p.add("max events must be 0 or more")
 	}
+	c.checkMiddleware(&p)
 	if err := p.wrap("client"); err != nil {
 		return nil, err
 	}
@@ -219,6 +224,15 @@ func collect(added []storage.Added) error {
 		return nil // not a typed nil
 	}
 	return bulk
+}
+
+// onlyError returns the error of the only job of a call.
+func onlyError(err error) error {
+	var bulk *BulkError
+	if errors.As(err, &bulk) && bulk.Total == 1 {
+		return bulk.Errs[0]
+	}
+	return err
 }
 
 var errNoClient = storage.Invalid("bullmq: no client given: make one with bullmq.NewClient")

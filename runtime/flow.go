@@ -33,6 +33,8 @@ type Node struct {
 	code  *coder // of its task, or nil
 	spec  *Spec  // of its task, or nil
 	err   error  // what is wrong with it
+
+	payload any // a pointer to it, before it was encoded; nil: Data is all there is
 }
 
 func (n *Node) node() *Node { return n }
@@ -69,7 +71,7 @@ func (t *Task[P, R]) NodeWith(p P, children []Slot, opts ...NodeOption) *Node {
 	if n.err = t.Err(); n.err != nil {
 		return n
 	}
-	n.Queue, n.Name, n.code, n.spec = t.spec.Queue.Name, t.spec.Name, t.code, &t.spec
+	n.Queue, n.Name, n.code, n.spec, n.payload = t.spec.Queue.Name, t.spec.Name, t.code, &t.spec, &p
 	n.Data, n.Opts, n.err = t.nodeOf(&p)
 	n.apply(opts)
 	var problems problems
@@ -187,6 +189,25 @@ func (c *Client) addLayout(ctx context.Context, f *layout) ([]storage.Added, err
 		return nil, nil
 	}
 	f.walk()
+	if len(c.addMiddleware) == 0 || len(f.problems.list) > 0 {
+		return c.storeLayout(ctx, f)
+	}
+	call := f.call()
+	var added []storage.Added
+	err := c.intercept(ctx, call, func(ctx context.Context) (err error) {
+		for at := range f.info {
+			f.info[at].opts = *call.Jobs[at].Options
+		}
+		added, err = c.storeLayout(ctx, f)
+		call.added(added)
+		return err
+	})
+	return added, err
+}
+
+// storeLayout makes the jobs of a forest and stores them.
+func (c *Client) storeLayout(ctx context.Context, f *layout) ([]storage.Added, error) {
+	f.fill()
 	if err := f.problems.err(); err != nil {
 		return nil, err
 	}

@@ -34,39 +34,58 @@ type laidNode struct {
 	node   *Node
 	parent int // place of the parent; -1: a root
 	index  int // among its parent's children
+	opts   Options
 }
 
 func newLayout(c *Client, roots []*Node) *layout {
 	f := &layout{c: c, now: c.now(), queues: map[string]bool{}, newID: func(int) string { return uuid.NewString() }}
 	for i, n := range roots {
-		f.info = append(f.info, laidNode{n, -1, i})
+		f.list(n, -1, i)
 	}
 	return f
 }
 
-// walk adds all that is listed, and their descendants, level by level.
+// list adds a node to the layout, with options that are its own.
+func (f *layout) list(n *Node, parent, index int) {
+	in := laidNode{node: n, parent: parent, index: index}
+	if n != nil {
+		in.opts = n.Opts
+	}
+	f.info = append(f.info, in)
+}
+
+// walk lists the descendants of the nodes that are listed, level by level.
 func (f *layout) walk() {
 	for at := 0; at < len(f.info); at++ {
 		n := f.info[at].node
 		if n == nil {
 			f.problems.list = append(f.problems.list, f.wrap(at, errors.New("there is no node")))
-			f.nodes = append(f.nodes, storage.FlowNode{})
 			continue
 		}
-		f.add(at)
 		if len(f.info)+len(n.Children) > maxFlow {
 			f.problems.add("a flow has at most %d jobs: does a node contain itself? Add more from the handler of their parent", maxFlow)
 			return
 		}
 		for i, child := range n.Children {
-			f.info = append(f.info, laidNode{child, at, i})
+			f.list(child, at, i)
 		}
+	}
+}
+
+// fill makes the jobs of all nodes that are listed.
+func (f *layout) fill() {
+	for at := range f.info {
+		if f.info[at].node == nil {
+			f.nodes = append(f.nodes, storage.FlowNode{})
+			continue
+		}
+		f.add(at)
 	}
 }
 
 func (f *layout) add(at int) {
 	n, parent := f.info[at].node, f.info[at].parent
-	o := n.Opts
+	o := f.info[at].opts
 	if parent >= 0 {
 		p := f.info[parent].node
 		if o.Parent != nil {
@@ -93,6 +112,21 @@ func (f *layout) add(at int) {
 	f.nodes = append(f.nodes, storage.FlowNode{
 		Queue: f.c.qualify(n.Prefix, n.Queue), NewJob: job, Once: parent < 0 && (f.once || o.JobID != ""),
 	})
+}
+
+// call returns the flow as middleware sees it.
+func (f *layout) call() *AddCall {
+	call := &AddCall{Kind: AddFlow, Jobs: make([]*AddedJob, len(f.info))}
+	for at := range f.info {
+		in := &f.info[at]
+		o := in.opts
+		job := &AddedJob{Queue: in.node.Queue, Name: in.node.Name, Payload: in.node.payload, Options: &o, Parent: in.parent}
+		if job.Payload == nil {
+			job.Payload = &in.node.Data
+		}
+		call.Jobs[at] = job
+	}
+	return call
 }
 
 // placed is a job's id with its place in a slot before it, if it has one.

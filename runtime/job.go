@@ -69,6 +69,8 @@ type ActiveJob struct {
 	slots    []SlotSpec // of its task
 	code     *coder     // likewise, once its payload is decoded
 	upgraded bool       // its payload is stored in the shape of an earlier task
+	result   []byte     // what its handler returned, below middleware
+	handled  bool       // its handler returned without an error, below middleware
 	worker   *Worker
 	run      runner.Job // what the engine knows of it
 

@@ -79,19 +79,34 @@ func (t *Task[P, R]) Add(ctx context.Context, c *Client, p P, opts ...AddOption)
 	if err := t.usable(c); err != nil {
 		return nil, err
 	}
-	job, err := t.newJob(c, &p, opts, c.now())
-	if err != nil {
-		return nil, t.wrap(storage.OfKind(ErrInvalid, err))
-	}
-	added, err := c.add(ctx, t.spec.Queue.Name, []storage.NewJob{job})
+	added, err := t.addOne(ctx, c, &p, opts)
 	if err == nil {
-		err = added[0].Err
+		err = added.Err
 	}
 	if err != nil {
 		return nil, t.wrap(err)
 	}
-	h, err := t.handle(c, added[0])
+	h, err := t.handle(c, added)
 	return h, t.wrap(err)
+}
+
+func (t *Task[P, R]) addOne(ctx context.Context, c *Client, p *P, opts []AddOption) (storage.Added, error) {
+	if len(c.addMiddleware) > 0 {
+		added, err := t.intercept(ctx, c, AddOne, []P{*p}, opts)
+		if err = onlyError(err); err != nil || len(added) == 0 {
+			return storage.Added{}, err
+		}
+		return added[0], nil
+	}
+	job, err := t.newJob(c, p, opts, c.now())
+	if err != nil {
+		return storage.Added{}, storage.OfKind(ErrInvalid, err)
+	}
+	added, err := c.add(ctx, t.spec.Queue.Name, []storage.NewJob{job})
+	if err != nil {
+		return storage.Added{}, err
+	}
+	return added[0], nil
 }
 
 // AddMany adds jobs in the order given, many in one call of the storage. All
@@ -106,31 +121,78 @@ func (t *Task[P, R]) AddMany(ctx context.Context, c *Client, ps []P, opts ...Opt
 	for i, o := range opts {
 		add[i] = o
 	}
-	jobs, now := make([]storage.NewJob, len(ps)), c.now()
-	bulk := &BulkError{Errs: map[int]error{}, Total: len(ps)}
-	for i := range ps {
-		var err error
-		if jobs[i], err = t.newJob(c, &ps[i], add, now); err != nil {
-			bulk.Errs[i] = storage.OfKind(ErrInvalid, err)
-		}
-	}
-	if len(bulk.Errs) > 0 {
-		return nil, t.wrap(fmt.Errorf("nothing was added: %w", bulk))
-	}
-	if len(jobs) == 0 {
+	if len(ps) == 0 {
 		return nil, nil
 	}
-	added, err := c.add(ctx, t.spec.Queue.Name, jobs)
+	added, err := t.addMany(ctx, c, ps, add)
 	handles := make([]*JobHandle[R], len(added))
 	for i, a := range added {
 		if a.Err == nil {
 			handles[i], added[i].Err = t.handle(c, a)
 		}
 	}
-	if err == nil {
+	var bulk *BulkError
+	if err == nil || errors.As(err, &bulk) && len(added) > 0 {
 		err = collect(added)
 	}
 	return handles, t.wrap(err)
+}
+
+func (t *Task[P, R]) addMany(ctx context.Context, c *Client, ps []P, opts []AddOption) ([]storage.Added, error) {
+	if len(c.addMiddleware) > 0 {
+		return t.intercept(ctx, c, AddMany, ps, opts)
+	}
+	now := c.now()
+	jobs, err := newJobs(len(ps), func(i int) (storage.NewJob, error) { return t.newJob(c, &ps[i], opts, now) })
+	if err != nil {
+		return nil, err
+	}
+	return c.add(ctx, t.spec.Queue.Name, jobs)
+}
+
+// newJobs makes the jobs of a call, all or none.
+func newJobs(n int, make1 func(i int) (storage.NewJob, error)) ([]storage.NewJob, error) {
+	jobs, bulk := make([]storage.NewJob, n), &BulkError{Errs: map[int]error{}, Total: n}
+	for i := range jobs {
+		var err error
+		if jobs[i], err = make1(i); err != nil {
+			bulk.Errs[i] = storage.OfKind(ErrInvalid, err)
+		}
+	}
+	if len(bulk.Errs) > 0 {
+		return nil, fmt.Errorf("nothing was added: %w", bulk)
+	}
+	return jobs, nil
+}
+
+// intercept adds jobs through the middleware of the client.
+func (t *Task[P, R]) intercept(ctx context.Context, c *Client, kind AddKind, ps []P, opts []AddOption) ([]storage.Added, error) {
+	call, payloads := &AddCall{Kind: kind, Jobs: make([]*AddedJob, len(ps))}, make([][]byte, len(ps))
+	_, err := newJobs(len(ps), func(i int) (none storage.NewJob, err error) {
+		j := &AddedJob{Queue: t.spec.Queue.Name, Name: t.spec.Name, Payload: &ps[i], Options: &Options{}, Parent: -1}
+		call.Jobs[i] = j
+		payloads[i], *j.Options, err = t.prepare(&ps[i], opts)
+		return none, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var added []storage.Added
+	err = c.intercept(ctx, call, func(ctx context.Context) error {
+		now := c.now()
+		jobs, err := newJobs(len(ps), func(i int) (storage.NewJob, error) {
+			return t.stored(c, payloads[i], call.Jobs[i].Options, now)
+		})
+		if err == nil {
+			added, err = c.add(ctx, t.spec.Queue.Name, jobs)
+		}
+		call.added(added)
+		if err == nil {
+			err = collect(added)
+		}
+		return err
+	})
+	return added, err
 }
 
 // JobHandle returns a handle of a job whose id was kept. It does not look
@@ -156,6 +218,9 @@ func (t *Task[P, R]) Handle(w *Worker, h func(context.Context, *Job[P]) (R, erro
 	}
 	if err == nil && h == nil {
 		err = fmt.Errorf("task %q has a nil handler", t.spec.Name)
+	}
+	if err == nil {
+		h, err = wrapTyped(w, t.spec.Name, h)
 	}
 	run := func(ctx context.Context, a *ActiveJob) ([]byte, error) { return t.run(ctx, a, h) }
 	w.register(err, run, t.group, slices.Collect(t.spec.names)...)
@@ -257,18 +322,46 @@ func (t *Task[P, R]) newJob(c *Client, p *P, opts []AddOption, now time.Time) (s
 	if t.keys == nil && len(opts) == 0 && t.spec.Dedup == (Dedup{}) && t.spec.SizeLimit == 0 {
 		return storage.NewJob{Name: t.spec.Name, Data: data, Opts: t.opts, Timestamp: now, LIFO: t.base.LIFO}, nil
 	}
-	o := t.base
-	if err := t.applyKeys(&o, p); err != nil {
+	o, err := t.optionsOf(p, opts)
+	if err != nil {
 		return storage.NewJob{}, err
 	}
-	for _, opt := range opts {
-		opt.applyAdd(&o)
-	}
-	job, err := c.newJob(t.spec.Name, data, &o, now)
+	return t.stored(c, data, &o, now)
+}
+
+// stored returns a job as the storage takes it. A child whose id is given names the
+// tasks whose job may be there under that id.
+func (t *Task[P, R]) stored(c *Client, data []byte, o *Options, now time.Time) (storage.NewJob, error) {
+	job, err := c.newJob(t.spec.Name, data, o, now)
 	if err == nil && job.ID != "" && job.Parent != nil && !t.anyName {
 		job.Names = slices.Collect(t.spec.names)
 	}
 	return job, err
+}
+
+// prepare returns a payload as it is stored, and the options of its job.
+func (t *Task[P, R]) prepare(p *P, opts []AddOption) (data []byte, o Options, err error) {
+	if err := validate(p); err != nil {
+		return nil, o, err
+	}
+	if data, err = t.encode(p); err != nil {
+		return nil, o, err
+	}
+	o, err = t.optionsOf(p, opts)
+	return data, o, err
+}
+
+// optionsOf returns the options of a job: the task's, then the payload's, then the
+// call's.
+func (t *Task[P, R]) optionsOf(p *P, opts []AddOption) (Options, error) {
+	o := t.base
+	if err := t.applyKeys(&o, p); err != nil {
+		return o, err
+	}
+	for _, opt := range opts {
+		opt.applyAdd(&o)
+	}
+	return o, nil
 }
 
 // encode makes what is stored of a payload.

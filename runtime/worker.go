@@ -101,7 +101,8 @@ func (w *Worker) register(err error, h handler, group func(*ActiveJob) string, n
 	if w.started {
 		err = errors.Join(err, fmt.Errorf("task %q: the worker has started: add handlers before", names[0]))
 	}
-	if err != nil {
+	h, wrong := w.wrap(h)
+	if err = errors.Join(err, wrong); err != nil {
 		w.errs = append(w.errs, err)
 		return
 	}

@@ -35,6 +35,8 @@ type workerConfig struct {
 	keepCompleted, keepFailed *Retention
 	strategies                map[string]BackoffStrategy
 	hooks                     Hooks
+	middleware                []HandleMiddleware
+	taskMiddleware            []taskMiddleware
 	partial                   bool
 	noCancel                  bool
 	groupLimit                RateLimit
@@ -224,6 +226,7 @@ func (c *workerConfig) validate(queue string) error {
 			p.add("backoff strategy %q: needs a function, and a name other than fixed and exponential", name)
 		}
 	}
+	c.checkMiddleware(queue, &p)
 	p.rateLimit(c.limit)
 	p.rateLimit(c.groupLimit)
 	p.retention("keep completed", c.keepCompleted)
