@@ -1,6 +1,8 @@
 package bullmq
 
 import (
+	"time"
+
 	"github.com/bullmq-gen/bullmq-gen/runtime/internal/engine/hookqueue"
 	"github.com/bullmq-gen/bullmq-gen/runtime/internal/engine/runner"
 )
@@ -28,6 +30,8 @@ type Hooks struct {
 	// Error: something failed beside the handlers. An outage of the storage is
 	// reported once, when it begins.
 	Error func(err error)
+	// Recovered: an outage of the storage is over, which lasted for the time given.
+	Recovered func(away time.Duration)
 }
 
 // observer calls the hooks of a worker, beside the work.
@@ -70,6 +74,12 @@ func (o observer) Stalled(id string) {
 func (o observer) LockLost(j *runner.Job) {
 	if f := o.hooks.LockLost; f != nil {
 		o.queue.Push("LockLost", func() { f(typed(j)) })
+	}
+}
+
+func (o observer) Recovered(away time.Duration) {
+	if f := o.hooks.Recovered; f != nil {
+		o.queue.Push("Recovered", func() { f(away) })
 	}
 }
 

@@ -2,6 +2,7 @@ package bullmq
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
@@ -26,6 +27,17 @@ func (w *Worker) Start(ctx context.Context) error {
 		return err
 	}
 	w.engine.Start(ctx)
+	return nil
+}
+
+// Ready returns nil while the worker takes jobs and the storage serves it, and
+// otherwise why not: the worker was not started, is stopping or has stopped, or a
+// call to the storage fails. A paused worker is ready. Ready asks no server; its
+// signature is that of a check of package health.
+func (w *Worker) Ready(context.Context) error {
+	if err := w.engine.Ready(); err != nil {
+		return fmt.Errorf("bullmq: the worker of queue %q %w", w.queue.Name, err)
+	}
 	return nil
 }
 

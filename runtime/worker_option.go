@@ -51,7 +51,7 @@ func defaultWorkerConfig(q *QueueSpec) workerConfig {
 	return workerConfig{
 		concurrency: max(1, q.Concurrency), lock: 30 * time.Second, drainDelay: 5 * time.Second,
 		stalledInterval: 30 * time.Second, maxStalled: 1, limit: q.Limit, maxLimitDelay: 30 * time.Second,
-		grace: 30 * time.Second, strategies: map[string]BackoffStrategy{}, maxBatch: engine.DefaultMaxBatch, setBack: runner.SetBackFor,
+		grace: 25 * time.Second, strategies: map[string]BackoffStrategy{}, maxBatch: engine.DefaultMaxBatch, setBack: runner.SetBackFor,
 		groupLimit: q.GroupLimit,
 	}
 }
@@ -113,7 +113,9 @@ func MaxLimitDelay(d time.Duration) WorkerOption {
 }
 
 // GracePeriod is how long running handlers may go on after a stop before their
-// contexts are cancelled; default 30 seconds. Stop's context may cut it short.
+// contexts are cancelled; default 25 seconds. Stop's context may cut it short.
+// With the 3 seconds that handlers then have to return, the default fits into the
+// 30 seconds between SIGTERM and the end of a Kubernetes pod.
 func GracePeriod(d time.Duration) WorkerOption {
 	return workerOption(func(c *workerConfig) { c.grace = d })
 }

@@ -14,6 +14,8 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -37,6 +39,8 @@ type Observer interface {
 	Stalled(id string)
 	// Error: something failed beside the handlers.
 	Error(err error)
+	// Recovered: the storage answers again.
+	Recovered(away time.Duration)
 }
 
 // Config sets up an engine.
@@ -122,7 +126,7 @@ func New(c Config) *Engine {
 		Capacity: c.Capacity, MaxBatch: c.MaxBatch, Lanes: lanes.Count(c.Prefetch),
 		Prefetch: c.Prefetch, HandlerTime: c.HandlerTime, CallTime: c.CallTime,
 	})
-	e.outage = &outage.Reporter{Queue: c.Queue, Log: c.Log, Report: e.Report}
+	e.outage = &outage.Reporter{Queue: c.Queue, Log: c.Log, Report: e.Report, Recovered: e.Observer.Recovered}
 	e.runner = runner.New(runner.Config{
 		Queue: c.Queue, Store: c.Store, Ledger: e.ledger, Outage: e.outage, Program: c.Program, Observer: c.Observer, Report: e.Report,
 		Log: c.Log, Now: c.Now, Lock: c.Lock, MaxStarts: c.MaxStarts, SetBack: c.SetBack, GroupLimit: c.GroupLimit,
@@ -150,6 +154,29 @@ type State struct {
 
 // State returns the state now.
 func (e *Engine) State() State { return State{e.ledger.Snapshot(), e.outage.Failing()} }
+
+// Ready returns nil while the engine takes jobs and the storage serves it, and
+// otherwise why not.
+func (e *Engine) Ready() error {
+	e.mu.Lock()
+	started := e.stop != nil
+	e.mu.Unlock()
+	select {
+	case <-e.ended:
+		return errors.New("has stopped")
+	default:
+	}
+	switch state := e.ledger.Snapshot(); {
+	case !started:
+		return errors.New("was not started")
+	case state.Stopping:
+		return errors.New("is stopping")
+	}
+	if err, since := e.outage.Trouble(); err != nil {
+		return fmt.Errorf("has been in trouble for %v: %w", time.Since(since).Round(time.Second), err)
+	}
+	return nil
+}
 
 // Join makes the engine use the capacity of a pool, see [ledger.Pool.Join].
 func (e *Engine) Join(p *ledger.Pool, weight int) bool { return p.Join(e.ledger, weight) }

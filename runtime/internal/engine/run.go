@@ -75,11 +75,11 @@ func (e *Engine) Ended() <-chan struct{} { return e.ended }
 // Left returns what the engine left undone, once Ended is closed.
 func (e *Engine) Left() Left { return e.endVerdict }
 
-// settleTime is how long handlers have to return after they were cancelled.
-const settleTime = 3 * time.Second
+// SettleTime is how long handlers have to return after they were cancelled.
+const SettleTime = 3 * time.Second
 
 // shutdown waits for running jobs: for the grace period, then, with their
-// contexts cancelled, for settleTime more. It returns what was left.
+// contexts cancelled, for SettleTime more. It returns what was left.
 func (e *Engine) shutdown(calling *sync.WaitGroup, cancelHandlers context.CancelCauseFunc, abandon func()) Left {
 	e.ledger.BeginStop()
 	done := make(chan struct{})
@@ -92,7 +92,7 @@ func (e *Engine) shutdown(calling *sync.WaitGroup, cancelHandlers context.Cancel
 		return Left{}
 	}
 	cancelHandlers(runner.ErrShutdown)
-	if waitFor(done, settleTime, e.forceStop) {
+	if waitFor(done, SettleTime, e.forceStop) {
 		return Left{}
 	}
 	left := e.ledger.Abandon()
@@ -128,16 +128,16 @@ func waitFor(done <-chan struct{}, d time.Duration, cut <-chan struct{}) bool {
 
 // closeHooks waits until the pending hooks are called, for what is left of the
 // grace period, and returns how many were not. A stop that must be over earlier
-// leaves them settleTime.
+// leaves them SettleTime.
 func (e *Engine) closeHooks(began time.Time) (left int) {
-	limit := max(e.Grace-time.Since(began), settleTime)
+	limit := max(e.Grace-time.Since(began), SettleTime)
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	go func() {
 		defer cancel()
 		select {
 		case <-e.hurry:
-			waitFor(ctx.Done(), settleTime, e.forceStop)
+			waitFor(ctx.Done(), SettleTime, e.forceStop)
 		case <-ctx.Done():
 		}
 	}()
@@ -181,7 +181,7 @@ func before(ctx context.Context) (context.Context, context.CancelFunc) {
 	if !ok {
 		return ctx, func() {}
 	}
-	return context.WithDeadline(ctx, deadline.Add(-min(settleTime, time.Until(deadline)/2)))
+	return context.WithDeadline(ctx, deadline.Add(-min(SettleTime, time.Until(deadline)/2)))
 }
 
 // stopLook is how often a stop that must end soon looks whether the storage answers.
@@ -202,7 +202,7 @@ func (e *Engine) endsWith(ctx context.Context) bool {
 	look := time.NewTicker(stopLook)
 	defer look.Stop()
 	var quiet lanes.Silence
-	for limit := time.Now().Add(2 * settleTime); time.Now().Before(limit); {
+	for limit := time.Now().Add(2 * SettleTime); time.Now().Before(limit); {
 		select {
 		case <-e.ended:
 			return true

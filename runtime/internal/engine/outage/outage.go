@@ -5,6 +5,7 @@ package outage
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -44,6 +45,9 @@ type Reporter struct {
 	Log *slog.Logger
 	// Report receives each error.
 	Report func(error)
+	// Recovered, if set, is called when the storage is back, with how long it was
+	// away.
+	Recovered func(away time.Duration)
 
 	some atomic.Bool // whether any call fails: the usual case costs no lock
 	mu   sync.Mutex
@@ -53,6 +57,7 @@ type Reporter struct {
 // trouble is why a call fails.
 type trouble struct {
 	reason      string
+	err         error // the last one
 	since, last time.Time
 }
 
@@ -76,13 +81,14 @@ func reasonOf(err error) string {
 // Failed records that a call failed which will be repeated, and reports the error
 // if its reason is a new one.
 func (r *Reporter) Failed(c Call, err error) {
-	if r.begins(c, reasonOf(err), time.Now()) {
+	if r.begins(c, err, time.Now()) {
 		r.Report(errors.Join(errors.New("bullmq: could not "+string(c)+", will try again"), err))
 	}
 }
 
 // begins records that a call failed, and reports whether the reason is a new one.
-func (r *Reporter) begins(c Call, reason string, now time.Time) bool {
+func (r *Reporter) begins(c Call, err error, now time.Time) bool {
+	reason := reasonOf(err)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	since, known := now, false
@@ -100,7 +106,7 @@ func (r *Reporter) begins(c Call, reason string, now time.Time) bool {
 	if r.open == nil {
 		r.open = map[Call]trouble{}
 	}
-	r.open[c] = trouble{reason, since, now}
+	r.open[c] = trouble{reason, err, since, now}
 	r.some.Store(true)
 	return !known
 }
@@ -111,7 +117,11 @@ func (r *Reporter) Succeeded(c Call) {
 		return
 	}
 	if since, ended := r.ends(c); ended {
-		r.Log.Info("bullmq: the storage answers again", "queue", r.Queue, "away", time.Since(since).Round(time.Millisecond))
+		away := time.Since(since)
+		r.Log.Info("bullmq: the storage answers again", "queue", r.Queue, "away", away.Round(time.Millisecond))
+		if r.Recovered != nil {
+			r.Recovered(away)
+		}
 	}
 }
 
@@ -132,6 +142,19 @@ func (r *Reporter) ends(c Call) (since time.Time, ended bool) {
 		}
 	}
 	return t.since, true
+}
+
+// Trouble returns what keeps calls from succeeding and since when, or nil. Of
+// several reasons it returns the oldest.
+func (r *Reporter) Trouble() (err error, since time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for call, t := range r.open {
+		if err == nil || t.since.Before(since) {
+			err, since = fmt.Errorf("could not %s: %w", call, t.err), t.since
+		}
+	}
+	return err, since
 }
 
 // Failing returns how many calls fail now.
