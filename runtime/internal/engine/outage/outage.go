@@ -66,12 +66,20 @@ type trouble struct {
 // nobody repeats.
 const troubleAge = 2 * time.Minute
 
+// staleAfter is how long after its last failure a call does not count as failing
+// because of an outage, once another call succeeds. Calls that are repeated until
+// they succeed are made more often than that.
+const staleAfter = 7 * time.Second
+
+// away is the reason of all outages.
+const away = "away"
+
 // reasonOf tells errors apart. All outages have one reason, whatever the text of
 // the connection's error. Of others the text counts.
 func reasonOf(err error) string {
 	switch {
 	case storage.Transient(err):
-		return "away"
+		return away
 	case errors.Is(err, storage.ErrClosed):
 		return "closed"
 	}
@@ -116,7 +124,7 @@ func (r *Reporter) Succeeded(c Call) {
 	if !r.some.Load() {
 		return
 	}
-	if since, ended := r.ends(c); ended {
+	if since, ended := r.ends(c, time.Now()); ended {
 		away := time.Since(since)
 		r.Log.Info("bullmq: the storage answers again", "queue", r.Queue, "away", away.Round(time.Millisecond))
 		if r.Recovered != nil {
@@ -125,27 +133,38 @@ func (r *Reporter) Succeeded(c Call) {
 	}
 }
 
-// ends records that a call succeeded. It reports whether the call had failed, and
-// no other call still fails for the same reason, and since when they did.
-func (r *Reporter) ends(c Call) (since time.Time, ended bool) {
+// ends records that a call succeeded. It reports whether that ended a trouble
+// which no other call has any more, and since when there was one.
+func (r *Reporter) ends(c Call, now time.Time) (since time.Time, ended bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	t, failed := r.open[c]
-	if !failed {
-		return since, false
-	}
-	delete(r.open, c)
-	r.some.Store(len(r.open) > 0)
-	for _, other := range r.open {
-		if other.reason == t.reason {
-			return since, false
+	for call, t := range r.open {
+		// A call that is made seldom does not hold an outage open.
+		seldom := t.reason == away && now.Sub(t.last) > staleAfter
+		if call != c && !seldom {
+			continue
+		}
+		delete(r.open, call)
+		if !r.any(t.reason) {
+			since, ended = t.since, true
 		}
 	}
-	return t.since, true
+	r.some.Store(len(r.open) > 0)
+	return since, ended
 }
 
-// Trouble returns what keeps calls from succeeding and since when, or nil. Of
-// several reasons it returns the oldest.
+// any reports whether a call fails for a reason.
+func (r *Reporter) any(reason string) bool {
+	for _, t := range r.open {
+		if t.reason == reason {
+			return true
+		}
+	}
+	return false
+}
+
+// Trouble returns what keeps calls from succeeding and since when, or nil. It
+// returns the oldest of several reasons.
 func (r *Reporter) Trouble() (err error, since time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
