@@ -21,6 +21,7 @@ type Client struct {
 	now       func() time.Time
 	ownClock  bool // now is the program's
 	maxEvents int
+	ownsStore bool
 
 	addMiddleware    []AddMiddleware
 	handleMiddleware []HandleMiddleware // of workers
@@ -85,6 +86,23 @@ func NewClient(store storage.Storage, opts ...ClientOption) (*Client, error) {
 	return c, nil
 }
 
+// Connect returns a client that owns its storage: Close closes both. It takes what
+// the function returns that opens the storage:
+//
+//	client, err := bullmq.Connect(redisq.Open("redis://localhost:6379"))
+//
+// A client with options is made with NewClient.
+func Connect(store storage.Storage, err error) (*Client, error) {
+	if err != nil {
+		return nil, err
+	}
+	c, err := NewClient(store)
+	if err == nil {
+		c.ownsStore = true
+	}
+	return c, err
+}
+
 // guardedClock is a clock of the program's, and the machine's clock when that one
 // does not return.
 func guardedClock(now func() time.Time, log *slog.Logger) func() time.Time {
@@ -104,7 +122,8 @@ func guardedClock(now func() time.Time, log *slog.Logger) func() time.Time {
 func (c *Client) Ping(ctx context.Context) error { return c.store.Ping(ctx) }
 
 // Close ends what the client does in the background: reading events for
-// results that are waited for, which then return ErrClosed.
+// results that are waited for, which then return ErrClosed. It closes the storage
+// only if Connect made the client.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	c.closed = true
@@ -113,6 +132,9 @@ func (c *Client) Close() error {
 	c.mu.Unlock()
 	for _, w := range watchers {
 		w.stop()
+	}
+	if c.ownsStore {
+		return c.store.Close()
 	}
 	return nil
 }

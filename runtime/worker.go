@@ -73,6 +73,21 @@ func NewWorker(c *Client, q *QueueSpec, opts ...WorkerOption) (*Worker, error) {
 	return w, nil
 }
 
+// NewHandlingWorker returns a worker of a queue whose handlers register adds. It is
+// what generated functions such as NewEmailsWorker call: H is the interface of the
+// queue's handlers, and register the generated HandleEmails.
+func NewHandlingWorker[H any](c *Client, q *QueueSpec, register func(*Worker, H), h H, opts ...WorkerOption) (*Worker, error) {
+	w, err := NewWorker(c, q, opts...)
+	if err != nil {
+		return nil, err
+	}
+	if any(h) == nil {
+		return nil, storage.Invalid("bullmq: worker of queue %q: the handler is nil", q.Name)
+	}
+	register(w, h)
+	return w, nil
+}
+
 // engineConfig returns what the worker's engine must know.
 func (w *Worker) engineConfig() engine.Config {
 	c := &w.cfg

@@ -44,8 +44,8 @@ func (f *file) queue(q *model.Queue) {
 	f.Line()
 }
 
-// handler writes the interface that a program implements to handle all tasks
-// of a queue, the function that takes one, and a start for one.
+// handler writes the interface that a program implements to handle all tasks of a
+// queue, the functions that take an implementation, and a type to embed in one.
 func (f *file) handler(q *model.Queue) {
 	name := q.Ident + "Handler"
 	f.say(prose(fmt.Sprintf("%s handles every task of queue %s. A new task adds a method, so a worker that lacks it does not compile.", name, called(q.Name)), ""))
@@ -71,6 +71,13 @@ func (f *file) handler(q *model.Queue) {
 			g.Id("Handle"+t.GoName).Call(jen.Id("w"), jen.Id("h").Dot(t.GoName))
 		}
 	})
+	f.Line()
+
+	f.say(prose(fmt.Sprintf("%s returns a worker that processes the jobs of all tasks of queue %s with h.", q.NewWorker(), called(q.Name)), ""))
+	f.Func().Id(q.NewWorker()).
+		Params(client(), jen.Id("h").Id(name), jen.Id("opts").Op("...").Add(runtime("WorkerOption"))).
+		Params(jen.Op("*").Add(runtime("Worker")), jen.Error()).
+		Block(jen.Return(runtime("NewHandlingWorker").Call(jen.Id("c"), jen.Id(q.Ident+"Queue"), jen.Id(q.Handle), jen.Id("h"), jen.Id("opts").Op("..."))))
 	f.Line()
 	f.unimplemented(q)
 }

@@ -1,11 +1,10 @@
-// Command app is an example of typed tasks at work: it makes one job for each
-// file below a folder, works them, and prints what was found.
+// Command app is an example of typed tasks: it adds one job for each file below a
+// folder, processes the jobs, and prints what it found.
 //
 //	go run ./example/app -dir /usr/share/doc
 //
-// Without -redis it brings a server of its own. With one, it can be two
-// programs: -role worker, which runs until it is interrupted, and -role
-// producer.
+// Without -redis it starts an embedded server. With a Redis server it can be two
+// programs: -role worker, which runs until it is interrupted, and -role producer.
 package main
 
 import (
@@ -97,13 +96,13 @@ func run(ctx context.Context, c config, out io.Writer) error {
 	case "producer":
 		return produce(ctx, client, c, out)
 	case "worker":
-		fmt.Fprintln(out, "working until interrupted")
+		fmt.Fprintln(out, "processing jobs until interrupted")
 		return work(ctx, client, c, out)
 	}
 	return both(ctx, client, c, out)
 }
 
-// both works in this program what it produces.
+// both adds jobs and processes them in one program.
 func both(ctx context.Context, client *bullmq.Client, c config, out io.Writer) error {
 	working, stop := context.WithCancel(ctx)
 	defer stop()
@@ -114,32 +113,29 @@ func both(ctx context.Context, client *bullmq.Client, c config, out io.Writer) e
 	return errors.Join(err, <-worked)
 }
 
-// work handles the jobs of all queues, with one pool of slots.
+// work processes the jobs of all queues, with one pool of workers.
 func work(ctx context.Context, client *bullmq.Client, c config, out io.Writer) error {
-	files, err := bullmq.NewWorker(client, gen.FilesQueue)
+	files, err := gen.NewFilesWorker(client, &scanner{client: client, root: c.dir, flaky: c.flaky})
 	if err != nil {
 		return err
 	}
-	gen.HandleFiles(files, &scanner{client: client, root: c.dir, flaky: c.flaky})
-	notices, err := bullmq.NewWorker(client, gen.NoticesQueue, bullmq.Concurrency(1))
+	notices, err := gen.NewNoticesWorker(client, speaker{out}, bullmq.Concurrency(1))
 	if err != nil {
 		return err
 	}
-	gen.HandleNotices(notices, speaker{out})
-	copies, err := bullmq.NewWorker(client, gen.CopiesQueue, bullmq.Concurrency(1))
+	copies, err := gen.NewCopiesWorker(client, librarian{}, bullmq.Concurrency(1))
 	if err != nil {
 		return err
 	}
-	gen.HandleCopies(copies, librarian{})
 	if err := schedule(ctx, client, out); err != nil {
 		return err
 	}
-	server, err := bullmq.NewWorkerPool(10)
+	pool, err := bullmq.NewWorkerPool(10)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(server.Add(files, 4), server.Add(notices, 1), server.Add(copies, 1)); err != nil {
+	if err := errors.Join(pool.Add(files, 4), pool.Add(notices, 1), pool.Add(copies, 1)); err != nil {
 		return err
 	}
-	return server.Run(ctx)
+	return pool.Run(ctx)
 }

@@ -112,6 +112,12 @@ func HandleCopies(w *bullmq.Worker, h CopiesHandler) {
 	HandleFindCopies(w, h.FindCopies)
 }
 
+// NewCopiesWorker returns a worker that processes the jobs of all tasks of
+// queue copies with h.
+func NewCopiesWorker(c *bullmq.Client, h CopiesHandler, opts ...bullmq.WorkerOption) (*bullmq.Worker, error) {
+	return bullmq.NewHandlingWorker(c, CopiesQueue, HandleCopies, h, opts...)
+}
+
 // UnimplementedCopiesHandler can be embedded in a CopiesHandler that does not
 // handle every task. Jobs of the other tasks fail without a retry.
 type UnimplementedCopiesHandler struct{}
@@ -240,6 +246,12 @@ func HandleFiles(w *bullmq.Worker, h FilesHandler) {
 	HandleSummarize(w, h.Summarize)
 }
 
+// NewFilesWorker returns a worker that processes the jobs of all tasks of queue
+// files with h.
+func NewFilesWorker(c *bullmq.Client, h FilesHandler, opts ...bullmq.WorkerOption) (*bullmq.Worker, error) {
+	return bullmq.NewHandlingWorker(c, FilesQueue, HandleFiles, h, opts...)
+}
+
 // UnimplementedFilesHandler can be embedded in a FilesHandler that does not
 // handle every task. Jobs of the other tasks fail without a retry.
 type UnimplementedFilesHandler struct{}
@@ -308,6 +320,12 @@ type NoticesHandler interface {
 // HandleNotices makes w process the jobs of all tasks of queue notices with h.
 func HandleNotices(w *bullmq.Worker, h NoticesHandler) {
 	HandleAnnounce(w, h.Announce)
+}
+
+// NewNoticesWorker returns a worker that processes the jobs of all tasks of
+// queue notices with h.
+func NewNoticesWorker(c *bullmq.Client, h NoticesHandler, opts ...bullmq.WorkerOption) (*bullmq.Worker, error) {
+	return bullmq.NewHandlingWorker(c, NoticesQueue, HandleNotices, h, opts...)
 }
 
 // UnimplementedNoticesHandler can be embedded in a NoticesHandler that does not

@@ -60,6 +60,10 @@ type Queue struct {
 	KeepCompleted, KeepFailed *Retention
 }
 
+// NewWorker is the name of the function that returns a worker of the queue with
+// all its handlers.
+func (q *Queue) NewWorker() string { return "New" + q.Ident + "Worker" }
+
 // Task is a type with a task directive.
 type Task struct {
 	Queue, Name string

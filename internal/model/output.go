@@ -71,7 +71,7 @@ func (t *Task) Var() string { return t.GoName + "Task" }
 func (q *Queue) Declares() []string {
 	names := []string{q.Ident + "Queue"}
 	if len(q.Tasks) > 0 {
-		names = append(names, q.Ident+"Handler", "Unimplemented"+q.Ident+"Handler", q.Handle)
+		names = append(names, q.Ident+"Handler", "Unimplemented"+q.Ident+"Handler", q.Handle, q.NewWorker())
 	}
 	return names
 }
