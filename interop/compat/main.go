@@ -152,7 +152,8 @@ func install(version string) (string, error) {
 	if err := os.WriteFile(filepath.Join(home, "package.json"), []byte("{\"private\": true}\n"), 0o600); err != nil {
 		return "", err
 	}
-	out, err := exec.Command("npm", "install", "--prefix", home, "--silent", "--no-audit", "--no-fund", "bullmq@"+version).CombinedOutput()
+	cmd := exec.Command("npm", "install", "--prefix", home, "--silent", "--no-audit", "--no-fund", "bullmq@"+version, "ioredis@5") // 6.x leaves ioredis to the program
+	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("npm install: %w: %s", err, out)
 	}
