@@ -355,7 +355,7 @@ export interface Keys {
   text?: string;
   quoted: string;
   yes?: boolean;
-  yes2: string;
+  yes2: "true" | "false";
   i8: number;
   i64: number;
   big: string;
