@@ -15,7 +15,7 @@ import (
 )
 
 // JavaScript returns the module for Node programs that add jobs of p's tasks, or
-// work them: what is declared of each task, and the parts that this needs.
+// process them: what is declared of each task, and the parts that this needs.
 func JavaScript(p *model.Package) []byte {
 	m := &module{names: moduleNames(p), used: map[string]bool{}}
 	var tasks strings.Builder
