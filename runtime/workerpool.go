@@ -78,7 +78,7 @@ func (w *Worker) join(p *ledger.Pool, weight int) error {
 }
 
 // Run starts all workers and runs until ctx ends, as Worker.Run does for one.
-// When one cannot be started, none is.
+// If one cannot be started, none is.
 func (s *WorkerPool) Run(ctx context.Context) error {
 	s.mu.Lock()
 	workers, again := s.workers, s.running
