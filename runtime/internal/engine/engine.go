@@ -172,7 +172,7 @@ func (e *Engine) Ready() error {
 	case state.Stopping:
 		return errors.New("is stopping")
 	}
-	if err, since := e.outage.Trouble(); err != nil {
+	if since, err := e.outage.Trouble(); err != nil {
 		return fmt.Errorf("has been in trouble for %v: %w", time.Since(since).Round(time.Second), err)
 	}
 	return nil

@@ -163,9 +163,9 @@ func (r *Reporter) any(reason string) bool {
 	return false
 }
 
-// Trouble returns what keeps calls from succeeding and since when, or nil. It
-// returns the oldest of several reasons.
-func (r *Reporter) Trouble() (err error, since time.Time) {
+// Trouble returns since when a call fails, and its error; nil: none does. Of
+// several calls it is the one that has failed for longest.
+func (r *Reporter) Trouble() (since time.Time, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for call, t := range r.open {
@@ -173,7 +173,7 @@ func (r *Reporter) Trouble() (err error, since time.Time) {
 			err, since = fmt.Errorf("could not %s: %w", call, t.err), t.since
 		}
 	}
-	return err, since
+	return since, err
 }
 
 // Failing returns how many calls fail now.

@@ -43,6 +43,6 @@ func TestACallThatIsMadeSeldomDoesNotHoldAnOutageOpen(t *testing.T) {
 	since, ended := o.ends(WaitForJobs, now.Add(8*time.Second))
 	require.True(t, ended)
 	require.Equal(t, now, since)
-	err, _ := o.Trouble()
+	_, err := o.Trouble()
 	require.NoError(t, err)
 }
