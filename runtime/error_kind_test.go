@@ -59,7 +59,7 @@ var (
 			return err
 		},
 		"Queue.Flow":           func(ctx context.Context, c *Client, q string) error { return second(c.Queue(q).Flow(ctx, "1", 1, 1)) },
-		"Queue.ScheduleOf":     func(ctx context.Context, c *Client, q string) error { return second(c.Queue(q).Schedule(ctx, "s")) },
+		"Queue.Schedule":       func(ctx context.Context, c *Client, q string) error { return second(c.Queue(q).Schedule(ctx, "s")) },
 		"Queue.Schedules":      func(ctx context.Context, c *Client, q string) error { return second(c.Queue(q).Schedules(ctx, 0, -1)) },
 		"Queue.CountSchedules": func(ctx context.Context, c *Client, q string) error { return second(c.Queue(q).CountSchedules(ctx)) },
 		"Handle.State": func(ctx context.Context, c *Client, q string) error {
@@ -82,7 +82,7 @@ var (
 		"Chain.Add": func(ctx context.Context, c *Client, q string) error {
 			return second(Begin(kindTask(q), greet{Name: "x"}).Add(ctx, c))
 		},
-		"Queue.Schedule": func(ctx context.Context, c *Client, q string) error {
+		"Queue.UpsertSchedule": func(ctx context.Context, c *Client, q string) error {
 			return second(c.Queue(q).UpsertSchedule(ctx, "s", ScheduleSpec{Every: time.Hour}, "n", 1))
 		},
 		"Queue.Unschedule": func(ctx context.Context, c *Client, q string) error {
@@ -118,13 +118,13 @@ var (
 		"Queue.AddLog": func(ctx context.Context, c *Client, q string) error {
 			return second(c.Queue(q).AddLog(ctx, "1", "l", 0))
 		},
-		"Queue.ClearLogs":      func(ctx context.Context, c *Client, q string) error { return c.Queue(q).ClearLogs(ctx, "1", 0) },
-		"Queue.SetConcurrency": func(ctx context.Context, c *Client, q string) error { return c.Queue(q).SetGlobalConcurrency(ctx, 1) },
-		"Queue.SetLimit": func(ctx context.Context, c *Client, q string) error {
+		"Queue.ClearLogs":            func(ctx context.Context, c *Client, q string) error { return c.Queue(q).ClearLogs(ctx, "1", 0) },
+		"Queue.SetGlobalConcurrency": func(ctx context.Context, c *Client, q string) error { return c.Queue(q).SetGlobalConcurrency(ctx, 1) },
+		"Queue.SetGlobalRateLimit": func(ctx context.Context, c *Client, q string) error {
 			return c.Queue(q).SetGlobalRateLimit(ctx, RateLimit{1, time.Second})
 		},
-		"Queue.Hold": func(ctx context.Context, c *Client, q string) error { return c.Queue(q).RateLimit(ctx, time.Second) },
-		"Queue.ReleaseDedup": func(ctx context.Context, c *Client, q string) error {
+		"Queue.RateLimit": func(ctx context.Context, c *Client, q string) error { return c.Queue(q).RateLimit(ctx, time.Second) },
+		"Queue.RemoveDedupKey": func(ctx context.Context, c *Client, q string) error {
 			return second(c.Queue(q).RemoveDedupKey(ctx, "d"))
 		},
 		"Queue.TrimEvents": func(ctx context.Context, c *Client, q string) error { return second(c.Queue(q).TrimEvents(ctx, 0)) },
@@ -228,8 +228,14 @@ func TestEveryPublicFunctionTellsTheKindOfAReply(t *testing.T) {
 			require.NoError(t, c.Ping(t.Context()))
 			m.SetError(reply)
 			calls := allPublic(publicReads, publicWrites, publicSteps)
-			if want == ErrUnsupported {
+			switch want {
+			case ErrUnsupported:
 				delete(calls, "Queue.Workers") // a server without a list of clients has no workers to show
+			case ErrMalformed: // a key of another type is no job and no schedule
+				for name, missing := range map[string]error{"Queue.Job": ErrJobNotFound, "Queue.Flow": ErrJobNotFound, "Queue.Schedule": ErrScheduleNotFound} {
+					require.ErrorIs(t, calls[name](t.Context(), c, "q"), missing, name)
+					delete(calls, name)
+				}
 			}
 			eachKind(t, c, calls, want)
 		})
@@ -340,7 +346,7 @@ func TestAFullServerIsNotAvailable(t *testing.T) {
 	k.add("before")
 	before := rdb.DBSize(k.ctx).Val()
 	require.NoError(t, rdb.ConfigSet(k.ctx, "maxmemory", "1").Err())
-	for _, name := range []string{"Task.Add", "Task.AddMany", "Queue.Add", "Client.AddFlows", "Chain.Add", "Queue.Schedule", "ScheduleSet.Ensure", "Queue.Publish"} {
+	for _, name := range []string{"Task.Add", "Task.AddMany", "Queue.Add", "Client.AddFlows", "Chain.Add", "Queue.UpsertSchedule", "ScheduleSet.Ensure", "Queue.Publish"} {
 		onlyKind(t, allPublic(publicWrites, publicSteps)[name](k.ctx, k.client, "greetings"), ErrUnavailable)
 	}
 	require.Equal(t, before, rdb.DBSize(k.ctx).Val())

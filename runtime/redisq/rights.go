@@ -74,7 +74,7 @@ var commands = map[string]bool{}
 func init() {
 	for _, c := range strings.Fields(`copy decr decrby del exists expire get getdel hdel hexists hget hgetall hincrby hkeys hlen hmget hmset
 		hscan hset hsetnx incr incrby lindex linsert llen lmove lpop lpos lpush lpushx lrange lrem lset ltrim mget mset object persist pexpire psetex
-		pttl rename rpop rpoplpush rpush rpushx sadd scard set setnx sismember smismember smembers smove spop srem sscan strlen ttl type unlink
+		pttl rename rpop rpoplpush rpush rpushx sadd scard set setnx sismember smismember smembers smove spop srandmember srem sscan strlen ttl type unlink
 		xadd xlen xrange xtrim zadd zcard zcount zincrby zmscore zpopmax zpopmin zrange zrangebyscore zrank zrem zremrangebyrank
 		zremrangebyscore zrevrange zrevrangebyscore zscan zscore time hstrlen xrevrange sunionstore zrangestore zunionstore dump restore`) {
 		commands[c] = true
