@@ -89,6 +89,12 @@ func HandleKeysQueue(w *bullmq.Worker, h KeysHandler) {
 	HandleKeys(w, h.Keys)
 }
 
+// NewKeysWorker returns a worker that processes the jobs of all tasks of queue
+// keys with h.
+func NewKeysWorker(c *bullmq.Client, h KeysHandler, opts ...bullmq.WorkerOption) (*bullmq.Worker, error) {
+	return bullmq.NewHandlingWorker(c, KeysQueue, HandleKeysQueue, h, opts...)
+}
+
 // UnimplementedKeysHandler can be embedded in a KeysHandler that does not
 // handle every task. Jobs of the other tasks fail without a retry.
 type UnimplementedKeysHandler struct{}
@@ -161,6 +167,12 @@ type LettersHandler interface {
 // HandleLetters makes w process the jobs of all tasks of queue letters with h.
 func HandleLetters(w *bullmq.Worker, h LettersHandler) {
 	HandleLetter(w, h.Letter)
+}
+
+// NewLettersWorker returns a worker that processes the jobs of all tasks of
+// queue letters with h.
+func NewLettersWorker(c *bullmq.Client, h LettersHandler, opts ...bullmq.WorkerOption) (*bullmq.Worker, error) {
+	return bullmq.NewHandlingWorker(c, LettersQueue, HandleLetters, h, opts...)
 }
 
 // UnimplementedLettersHandler can be embedded in a LettersHandler that does not
@@ -285,6 +297,12 @@ type PartsHandler interface {
 func HandleParts(w *bullmq.Worker, h PartsHandler) {
 	HandleLogo(w, h.Logo)
 	HandlePage(w, h.Page)
+}
+
+// NewPartsWorker returns a worker that processes the jobs of all tasks of queue
+// parts with h.
+func NewPartsWorker(c *bullmq.Client, h PartsHandler, opts ...bullmq.WorkerOption) (*bullmq.Worker, error) {
+	return bullmq.NewHandlingWorker(c, PartsQueue, HandleParts, h, opts...)
 }
 
 // UnimplementedPartsHandler can be embedded in a PartsHandler that does not
@@ -477,6 +495,12 @@ func HandlePayments(w *bullmq.Worker, h PaymentsHandler) {
 	HandleVoid(w, h.Void)
 }
 
+// NewPaymentsWorker returns a worker that processes the jobs of all tasks of
+// queue payments with h.
+func NewPaymentsWorker(c *bullmq.Client, h PaymentsHandler, opts ...bullmq.WorkerOption) (*bullmq.Worker, error) {
+	return bullmq.NewHandlingWorker(c, PaymentsQueue, HandlePayments, h, opts...)
+}
+
 // UnimplementedPaymentsHandler can be embedded in a PaymentsHandler that does
 // not handle every task. Jobs of the other tasks fail without a retry.
 type UnimplementedPaymentsHandler struct{}
@@ -604,6 +628,12 @@ func HandleReports(w *bullmq.Worker, h ReportsHandler) {
 	HandleReport(w, h.Report)
 }
 
+// NewReportsWorker returns a worker that processes the jobs of all tasks of
+// queue reports with h.
+func NewReportsWorker(c *bullmq.Client, h ReportsHandler, opts ...bullmq.WorkerOption) (*bullmq.Worker, error) {
+	return bullmq.NewHandlingWorker(c, ReportsQueue, HandleReports, h, opts...)
+}
+
 // UnimplementedReportsHandler can be embedded in a ReportsHandler that does not
 // handle every task. Jobs of the other tasks fail without a retry.
 type UnimplementedReportsHandler struct{}
@@ -677,6 +707,12 @@ type TicksHandler interface {
 // HandleTicks makes w process the jobs of all tasks of queue ticks with h.
 func HandleTicks(w *bullmq.Worker, h TicksHandler) {
 	HandleTick(w, h.Tick)
+}
+
+// NewTicksWorker returns a worker that processes the jobs of all tasks of queue
+// ticks with h.
+func NewTicksWorker(c *bullmq.Client, h TicksHandler, opts ...bullmq.WorkerOption) (*bullmq.Worker, error) {
+	return bullmq.NewHandlingWorker(c, TicksQueue, HandleTicks, h, opts...)
 }
 
 // UnimplementedTicksHandler can be embedded in a TicksHandler that does not
