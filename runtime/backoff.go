@@ -11,7 +11,7 @@ import (
 
 // BackoffStrategy computes the wait before the next attempt. Attempt is the
 // number of attempts made so far, 1 after the first. A negative result fails
-// the job for good; zero retries at once.
+// the job permanently; zero retries at once.
 type BackoffStrategy func(attempt int, job *ActiveJob, err error) time.Duration
 
 // wait is how long to wait after the given number of attempts by one of the

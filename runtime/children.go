@@ -46,7 +46,7 @@ type Child struct {
 // ChildError is why a child has no result.
 type ChildError struct {
 	Key string
-	// Reason is why it failed; empty: its parent was not told.
+	// Reason is why the child failed. It is empty if the parent does not know.
 	Reason string
 }
 
@@ -68,7 +68,7 @@ var (
 	ErrNoChild = errors.New("slot has no child")
 )
 
-// Children are the children of a job at one moment.
+// ChildSet holds the children of a job at one moment.
 type ChildSet struct {
 	slots []SlotSpec
 	list  []Child

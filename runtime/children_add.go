@@ -12,7 +12,7 @@ import (
 	"github.com/bullmq-gen/bullmq-gen/runtime/internal/engine/outage"
 )
 
-// AddChildren adds children to the job that is being worked on, in slots of its
+// AddChildren adds children to the running job, in slots of its
 // task, all or none. It is a step of the handler (see Step): under one name they
 // are added once, however often the job runs. The handler then reads their
 // results, which makes the job wait for those that are not finished, and runs

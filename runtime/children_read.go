@@ -126,7 +126,7 @@ func ReadKeyed[R any](c *ChildSet, slot string, into *map[string]R) error {
 // AnyJob is a *Job of any payload, or an *ActiveJob.
 type AnyJob interface{ active() *ActiveJob }
 
-// Result reads, in a handler, the result of a slot with exactly one child. R
+// ChildResult reads, in a handler, the result of a slot with exactly one child. R
 // may be an Outcome.
 func ChildResult[R any](ctx context.Context, job AnyJob, slot string) (R, error) {
 	var r R
@@ -137,7 +137,7 @@ func ChildResult[R any](ctx context.Context, job AnyJob, slot string) (R, error)
 	return r, err
 }
 
-// Results reads, in a handler, the results of a slot with any number of
+// ChildResults reads, in a handler, the results of a slot with any number of
 // children, in their order. R may be an Outcome.
 func ChildResults[R any](ctx context.Context, job AnyJob, slot string) ([]R, error) {
 	var rs []R

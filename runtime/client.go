@@ -163,7 +163,7 @@ func (c *Client) announce(ctx context.Context, queue string) error {
 	return nil
 }
 
-// newJob makes up one job from a payload's JSON and its options. Jobs of one
+// newJob builds one job from a payload's JSON and its options. Jobs of one
 // call have one time: the storage then finds more of them alike.
 func (c *Client) newJob(name string, data []byte, o *Options, now time.Time) (storage.NewJob, error) {
 	made := o.Timestamp

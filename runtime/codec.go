@@ -31,7 +31,7 @@ type Codec interface {
 	Decode(text []byte, of CodecInfo) ([]byte, error)
 }
 
-// Coded says what a text is that a codec encodes or decodes. A codec may bind
+// CodecInfo describes the text that a codec encodes or decodes. A codec may bind
 // the text to it, so that it is of no use in another place.
 type CodecInfo struct {
 	// Queue is the name of the job's queue, without prefix.

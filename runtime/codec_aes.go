@@ -16,7 +16,7 @@ import (
 // aesName is the member of an envelope that has encrypted JSON in it.
 const aesName = "$aesgcm"
 
-// Key is a key of AESGCM.
+// EncryptionKey is a key of AESGCM.
 type EncryptionKey struct {
 	// ID names the key in what it encrypts; peers see it.
 	ID string

@@ -1,17 +1,16 @@
 // Package bullmq runs typed background jobs on the queues of BullMQ 5.x and
-// 6.x for Node.js: a job made here may be worked there, and the other way
-// round.
+// 6.x for Node.js. Node workers process jobs added from Go, and vice versa.
 //
-// Most of a program's calls go through functions that bullmq-gen generates
-// from annotated structs; this package is what they call. It has
+// Most programs call functions that bullmq-gen generates from annotated
+// structs. The generated functions call this package. Its main types are:
 //
-//   - Client, which adds jobs and reads their results, made with NewClient
-//     from a storage (package redisq opens one on Redis or Valkey);
-//   - Worker, which takes jobs and runs their handlers, made with NewWorker;
-//   - Task, the typed declaration of one kind of job, made with NewTask;
-//   - Queue, which looks at a queue and operates it.
+//   - Client adds jobs and reads their results. NewClient makes one from a
+//     storage; package redisq opens a storage on Redis or Valkey.
+//   - Worker takes jobs and runs their handlers.
+//   - Task declares one kind of job with its Go types.
+//   - Queue inspects and operates a queue.
 //
-// The package lies in a folder named runtime. Import it under its own name:
+// The package is in a folder named runtime. Import it under its own name:
 //
 //	import bullmq "github.com/bullmq-gen/bullmq-gen/runtime"
 package bullmq

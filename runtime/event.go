@@ -8,8 +8,8 @@ import (
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
-// Event is something that happened on a queue: one of the types below, told
-// apart with a type switch. All that peers emit are here; an event of another
+// Event is something that happened on a queue: one of the types below, for a type
+// switch. There is a type for each event that peers emit. An event with another
 // name is a CustomEvent.
 type Event interface {
 	// EventID is the event's id in the queue's stream of events, see EventsAfter.
@@ -67,7 +67,7 @@ type (
 		EventBase
 		Value json.RawMessage
 	}
-	// FailedEvent: a job failed for good.
+	// FailedEvent: a job failed permanently.
 	FailedEvent struct {
 		EventBase
 		Reason string

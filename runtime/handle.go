@@ -7,7 +7,7 @@ import (
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
-// Handle refers to a job that was added, and to its result of type R.
+// JobHandle refers to a job that was added, and to its result of type R.
 type JobHandle[R any] struct {
 	// ID is the job's id on its queue.
 	ID string

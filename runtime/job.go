@@ -61,7 +61,7 @@ type ActiveJob struct {
 	// Timestamp is when the job was made.
 	Timestamp time.Time
 	Priority  int
-	// Scheduler is the id of the schedule that made the job, or empty.
+	// ScheduleID is the id of the schedule that made the job, or empty.
 	ScheduleID string
 	// Options are those that the job was added with. They are not to be changed.
 	Options *Options
@@ -92,7 +92,7 @@ func JobFrom(ctx context.Context) *ActiveJob {
 
 func (j *ActiveJob) active() *ActiveJob { return j }
 
-// AsParent names the job as the parent of one that is to be added, see ChildOf.
+// AsParent names the job as the parent of a new job, see ChildOf.
 func (j *ActiveJob) AsParent(onFail OnFail) Parent {
 	return Parent{Queue: j.Queue, ID: j.ID, OnFail: onFail}
 }
@@ -108,7 +108,7 @@ func (j *ActiveJob) Logger() *slog.Logger {
 	return j.worker.own.With("queue", j.Queue, "job", j.Name, "id", j.ID, "attempt", j.Attempt)
 }
 
-// Progress tells peers how far the job is: any value with a JSON form, such as
+// UpdateProgress publishes how far the job is: any value with a JSON form, such as
 // a number of percent or a struct.
 func (j *ActiveJob) UpdateProgress(ctx context.Context, value any) error {
 	text, err := encodeJSON(value)

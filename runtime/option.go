@@ -54,7 +54,7 @@ func LIFO(on bool) Option { return option(func(o *Options) { o.LIFO = on }) }
 // KeepCompleted says what is kept of completed jobs when this one completes; nil: what the worker says.
 func KeepCompleted(r *Retention) Option { return option(func(o *Options) { o.KeepCompleted = r }) }
 
-// KeepFailed says what is kept of failed jobs when this one fails for good; nil: what the worker says.
+// KeepFailed says what is kept of failed jobs when this one fails permanently; nil: what the worker says.
 func KeepFailed(r *Retention) Option { return option(func(o *Options) { o.KeepFailed = r }) }
 
 // KeepLogs keeps the last n lines of the job's log; 0: all.
@@ -77,7 +77,7 @@ func Timeout(d time.Duration) Option { return option(func(o *Options) { o.Timeou
 // delay is over. Node workers do not know it and run such a job.
 func TTL(d time.Duration) Option { return option(func(o *Options) { o.TTL = d }) }
 
-// Telemetry carries a trace context to whoever processes the job, as peers do.
+// Telemetry passes a trace context to the worker that processes the job, as peers do.
 // The metadata is the JSON text of an object whose values are strings, as a
 // propagator writes it: {"traceparent":"00-..."}. Other text is refused when the
 // job is added, since it would stop a Node worker that has telemetry.
@@ -99,7 +99,7 @@ func Deduplicate(d Dedup) AddOption { return addOption(func(o *Options) { o.Dedu
 // which then returns WaitForChildren.
 func ChildOf(p Parent) AddOption { return addOption(func(o *Options) { o.Parent = &p }) }
 
-// WhenFails says what the parent does when this child fails for good.
+// WhenFails says what the parent does when this child fails permanently.
 func WhenFails(p OnFail) NodeOption { return nodeOption(func(o *Options) { o.onFail = p }) }
 
 // UnderPrefix puts a job of a flow on a queue below another key prefix than the
@@ -116,14 +116,14 @@ type Parent struct {
 	// empty: the storage's.
 	Prefix string
 	ID     string
-	// OnFail is what the parent does when the child fails for good.
+	// OnFail is what the parent does when the child fails permanently.
 	OnFail OnFail
 }
 
-// OnFail says what a parent does when a child fails for good.
+// OnFail says what a parent does when a child fails permanently.
 type OnFail = storage.OnFail
 
-// The policies of a parent for a child that fails for good.
+// The policies of a parent for a child that fails permanently.
 const (
 	OnFailWait     = storage.OnFailWait     // it goes on waiting, until the child is retried or removed
 	OnFailFail     = storage.OnFailFail     // it fails too

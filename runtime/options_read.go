@@ -60,7 +60,7 @@ var optionReaders = map[string]func(*Options, json.RawMessage) error{
 	"gen":              readOwn,
 }
 
-// OnFail is what the job's parent does when the job fails for good.
+// OnFail is what the job's parent does when the job fails permanently.
 func (o *Options) OnFail() OnFail { return o.onFail }
 
 const (

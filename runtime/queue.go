@@ -188,13 +188,13 @@ func (q *Queue) RemoveOrphans(ctx context.Context, limit int) (int, error) {
 	return q.client.store.RemoveOrphans(ctx, q.name, bulkStep, limit)
 }
 
-// SetConcurrency limits how many jobs all workers of the queue run at once; 0:
+// SetGlobalConcurrency limits how many jobs all workers of the queue run at once; 0:
 // no limit.
 func (q *Queue) SetGlobalConcurrency(ctx context.Context, n int) error {
 	return q.client.store.SetGlobalConcurrency(ctx, q.name, n)
 }
 
-// SetLimit sets a rate limit for all workers of the queue, or removes it with
+// SetGlobalRateLimit sets a rate limit for all workers of the queue, or removes it with
 // the zero RateLimit.
 func (q *Queue) SetGlobalRateLimit(ctx context.Context, l RateLimit) error {
 	if l == (RateLimit{}) {
@@ -211,10 +211,10 @@ func (q *Queue) SetGlobalRateLimit(ctx context.Context, l RateLimit) error {
 	return q.client.store.SetGlobalRateLimit(ctx, q.name, &storage.RateLimit{Max: l.Max, Per: l.Per})
 }
 
-// RateLimit keeps all workers that have a rate limit from starting jobs for d; 0
-// ends that. Go workers that listen for Queue.Cancel notice the end at once, see
-// NoRemoteCancel; others look again when the time is over that they were told, or
-// MaxLimitDelay.
+// RateLimit keeps all workers that have a rate limit from starting jobs for d. A
+// duration of 0 ends the limit. Go workers notice that immediately if they listen
+// for Queue.Cancel (see NoRemoteCancel). Other workers look again when the time is
+// over that they read before, or after MaxLimitDelay.
 func (q *Queue) RateLimit(ctx context.Context, d time.Duration) error {
 	if err := q.client.store.RateLimit(ctx, q.name, d); err != nil || d > 0 {
 		return err

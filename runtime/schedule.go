@@ -56,7 +56,7 @@ type Schedule struct {
 	err  error   // what is wrong with the task or its payload
 }
 
-// Schedule makes a schedule of the task's jobs, to be stored with
+// NewSchedule returns a schedule of the task's jobs, to be stored with
 // Queue.UpsertSchedules. Of the options that come from the payload the job id, the
 // deduplication and the delay do not count: a schedule has its own.
 func (t *Task[P, R]) NewSchedule(id string, spec ScheduleSpec, p P, opts ...Option) Schedule {
@@ -78,7 +78,7 @@ type NextRun struct {
 	At time.Time
 }
 
-// Schedule stores a schedule that adds jobs of a name with a payload, encoded
+// UpsertSchedule stores a schedule that adds jobs of a name with a payload, encoded
 // as JSON (nil: {}), and adds the first one. What is there under the same id is
 // replaced, with the job it added last unless a worker took that already. A job
 // whose time has come, and which waits for a worker, keeps its time if the
@@ -112,7 +112,7 @@ func (q *Queue) UpsertSchedules(ctx context.Context, list []Schedule) ([]NextRun
 // endsLikeJob finds ids whose keys would be those of another schedule's jobs.
 var endsLikeJob = regexp.MustCompile(`:\d+$`)
 
-// stored makes up what is stored of a schedule, and adds what is wrong with it.
+// stored builds what is stored of a schedule, and adds its problems to p.
 func (s *Schedule) stored(now time.Time, p *problems) (storage.Schedule, *cronSchedule) {
 	switch {
 	case s.ID == "" || !utf8.ValidString(s.ID):
@@ -144,7 +144,7 @@ func (s *Schedule) stored(now time.Time, p *problems) (storage.Schedule, *cronSc
 	return d, c
 }
 
-// content makes up the payload and the options of a schedule's jobs.
+// content builds the payload and the options of a schedule's jobs.
 func (s *Schedule) content(d *storage.Schedule, now time.Time, p *problems) {
 	d.Job.Data = []byte("{}")
 	if s.Data != nil {

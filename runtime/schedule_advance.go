@@ -76,7 +76,7 @@ func (w *Worker) warnOfZone(j *ActiveJob, c *cronSchedule) {
 	}
 }
 
-// nextIteration makes up the job that follows a schedule's job; nil: none does.
+// nextIteration builds the job that follows a schedule's job; nil: there is none.
 func nextIteration(j *ActiveJob, now time.Time) (*iteration, error) {
 	var opts, repeat map[string]json.RawMessage
 	var r repeatOptions
@@ -117,7 +117,7 @@ func nextIteration(j *ActiveJob, now time.Time) (*iteration, error) {
 	return it, errors.Join(err, err2)
 }
 
-// findSlot finds the next time of a pattern: after now, and after the time of
+// findNextRun finds the next time of a pattern: after now, and after the time of
 // the job that was taken, which may have been made to run early.
 func (it *iteration) findNextRun(r *repeatOptions, prevMillis json.RawMessage, now time.Time) error {
 	text := r.Pattern

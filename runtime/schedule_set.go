@@ -40,7 +40,7 @@ func NewScheduleSet(owner string, list ...DeclaredSchedule) *ScheduleSet {
 	return &ScheduleSet{owner, list}
 }
 
-// Declare makes a schedule of the task's jobs for a set. The payload is asked
+// DeclareSchedule returns a schedule of the task's jobs for a set. The payload is asked
 // for each time that the set is stored; nil: the zero value.
 func (t *Task[P, R]) DeclareSchedule(id string, spec ScheduleSpec, payload func() (P, error), opts ...Option) DeclaredSchedule {
 	d := DeclaredSchedule{id: id}

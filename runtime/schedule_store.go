@@ -8,7 +8,7 @@ import (
 	"github.com/bullmq-gen/bullmq-gen/runtime/storage"
 )
 
-// slotTries is how many times of a pattern are tried whose jobs exist already.
+// runTries is how many times of a pattern are tried whose jobs exist already.
 const runTries = 100
 
 // scheduleBatch is some schedules of one queue, ready to be stored.
@@ -19,7 +19,7 @@ type scheduleBatch struct {
 	crons []*cronSchedule // nil elements: intervals
 }
 
-// newScheduleBatch checks schedules and makes up what is stored of them.
+// newScheduleBatch checks schedules and builds what is stored of them.
 func newScheduleBatch(queue string, now time.Time, list []Schedule) (*scheduleBatch, error) {
 	b := &scheduleBatch{queue, now, make([]storage.Schedule, len(list)), make([]*cronSchedule, len(list))}
 	var wrong []error

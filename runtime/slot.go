@@ -25,7 +25,7 @@ type SlotSpec struct {
 	Aliases []string
 	// Codec is that of the children's task, see Spec.Codec. Nil: none.
 	Codec func() Codec
-	// OnFail is what the job does when a child of the slot fails for good.
+	// OnFail is what the job does when a child of the slot fails permanently.
 	OnFail OnFail
 
 	code *coder // made of Codec

@@ -122,7 +122,7 @@ func (s *Spec) options() Options {
 	return o
 }
 
-// Keys are the options of one job that come from its payload.
+// PayloadOptions are the options of one job that come from its payload.
 type PayloadOptions struct {
 	// JobID is the custom id; empty: the queue numbers the job.
 	JobID string

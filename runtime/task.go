@@ -280,7 +280,7 @@ func (t *Task[P, R]) DecodeResult(value []byte) (R, error) {
 }
 
 // group is the group of a job by its payload; empty: none, or the payload does
-// not decode, which is told when the job is run.
+// not decode, which the run of the job reports.
 func (t *Task[P, R]) group(a *ActiveJob) string {
 	if t.keys == nil {
 		return ""
@@ -310,7 +310,7 @@ func (t *Task[P, R]) run(ctx context.Context, a *ActiveJob, h func(context.Conte
 	return text, nil
 }
 
-// newJob makes up a job: the task's options, then the payload's, then the call's.
+// newJob builds a job: the task's options, then the payload's, then the call's.
 func (t *Task[P, R]) newJob(c *Client, p *P, opts []AddOption, now time.Time) (storage.NewJob, error) {
 	if err := validate(p); err != nil {
 		return storage.NewJob{}, err

@@ -36,7 +36,7 @@ func (s *Store) resumePart(ctx context.Context, queue string, first bool, most i
 	return s.runInt(ctx, "resume", queue, flag(first), most)
 }
 
-// SetConcurrency implements [storage.Operator].
+// SetGlobalConcurrency implements [storage.Operator].
 func (s *Store) SetGlobalConcurrency(ctx context.Context, queue string, n int) error {
 	if err := s.check("set global concurrency", queue).notNegative("concurrency", n, "no limit").err(); err != nil {
 		return err
@@ -47,7 +47,7 @@ func (s *Store) SetGlobalConcurrency(ctx context.Context, queue string, n int) e
 	return s.changeLimit(ctx, queue, "set", "concurrency", n)
 }
 
-// SetLimit implements [storage.Operator].
+// SetGlobalRateLimit implements [storage.Operator].
 func (s *Store) SetGlobalRateLimit(ctx context.Context, queue string, limit *storage.RateLimit) error {
 	if limit == nil {
 		return s.changeLimit(ctx, queue, "clear", "max", "duration")

@@ -48,7 +48,7 @@ type Operator interface {
 	ClearLogs(ctx context.Context, queue, id string, keep int) error
 
 	// Remove deletes a job in any state, and with children its descendants.
-	// ErrLocked when it or one of them is being worked on, ErrScheduled when a
+	// ErrLocked when it or one of them is active, ErrScheduled when a
 	// schedule waits for it. Removing a job that does not exist is no error.
 	Remove(ctx context.Context, queue, id string, children bool) error
 	// RemovePendingChildren deletes the children of a job that did not start.

@@ -140,7 +140,7 @@ type Parent struct {
 	OnFail OnFail
 }
 
-// OnFail says what a parent does when a child fails for good.
+// OnFail says what a parent does when a child fails permanently.
 type OnFail string
 
 // The policies, under the names that are stored with the child.
@@ -192,7 +192,7 @@ type StalledRequest struct {
 	Now time.Time
 	// Interval is the time between two checks of the whole queue.
 	Interval time.Duration
-	// MaxStalled is how often a job may stall before it is to be failed.
+	// MaxStalled is how often a job may stall before it fails.
 	MaxStalled int
 }
 
@@ -254,7 +254,7 @@ type SettleKind byte
 // The kinds of settlement.
 const (
 	Completed       SettleKind = 'c' // Value is its result
-	Failed          SettleKind = 'f' // for good; Reason, Stack
+	Failed          SettleKind = 'f' // permanently; Reason, Stack
 	RetryNow        SettleKind = 'r' // waits again at once; counts as an attempt; Reason, Stack
 	RetryLater      SettleKind = 'd' // delayed by Delay; counts as an attempt; Reason, Stack
 	DelayedUntil    SettleKind = 'u' // delayed by Delay, without counting an attempt
@@ -328,7 +328,7 @@ type Record struct {
 	ReturnValue  []byte // JSON text
 	FailedReason string
 	Stack        []byte // JSON array of strings
-	// Deferred is why the job is to be failed by the next worker that takes it.
+	// Deferred is the reason with which the next worker that takes the job fails it.
 	Deferred string
 
 	// ParentKey and Parent are as stored: "<prefix>:<queue>:<id>" and JSON text.
